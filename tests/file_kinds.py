@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -158,7 +158,7 @@ def _openings(path: Path) -> object:
 
 
 def _points(path: Path) -> object:
-    return read_source(path, PointsRequest(min_elo=1), lambda _: nullcontext(lambda _: None), lambda _: None)
+    return read_source(path, PointsRequest(min_elo=1), lambda *_: None)
 
 
 def _pasted(path: Path) -> object:
@@ -753,6 +753,6 @@ KINDS: tuple[FileKind, ...] = (
     FileKind("request of the page", ".json", _requests, {"page": _answer}, _request_apart, _request_together),
     *(
         FileKind(f"matrix{ending}", ending, partial(_matrix, ending), {"points": _points}, is_text=True)
-        for ending in (".csv", ".json", ".txt")
+        for ending in (".csv", ".txt")
     ),
 )

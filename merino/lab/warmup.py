@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from merino.core.board.bitboard import WHITE
-from merino.eval.families import default
 from merino.eval.net.features import features
 from merino.eval.net.network import Shape
 from merino.formats.packed import Filter
@@ -15,7 +14,6 @@ from merino.lab.nets.feature_costs import measure_changes, update_costs
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.people.games import PlayerGame
-from merino.lab.points.board import BoardTally, add_games
 from merino.lab.points.games import vectors_of_games
 from merino.lab.points.values import bootstrap, cells_of
 from merino.lab.tune.methods import DEFAULT, METHODS, after, estimate, initial_state, next_pair
@@ -47,12 +45,10 @@ def warm_up_nets() -> None:
 
 
 def warm_up_points() -> None:
-    """Value the pieces of a game, by its result and on the board, and replay a player's game."""
+    """Value the pieces of a game, and replay a player's game."""
     games = read_games(_GAMES)
     vectors, _ = vectors_of_games(games)
     bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)
-    terms = default()
-    add_games(BoardTally(), games, np.zeros(1, dtype=np.int64), terms)
     assert len(PlayerGame(1, "", "", WHITE, None, 1.0, games.starts[:1], games.moves, np.zeros(0)).positions)
 
 

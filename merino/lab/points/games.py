@@ -8,20 +8,17 @@ vector also has FEATURES of the pieces that are left, White's less Black's, and 
 when one of them has changed.
 
 A matrix has rows of five differences and the result, for other programs. Plain text, as Medvedev's program writes it,
-has six numbers a row and nothing else. CSV (`.csv`) and JSON (`.json`) name the columns and add the number of the game,
-which plain text lacks.
+has six numbers a row and nothing else. CSV (`.csv`) names the columns and adds the number of the game, which plain text
+lacks.
 """
 
-from __future__ import annotations
-
 import io
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 from unicodedata import normalize
@@ -33,18 +30,17 @@ from merino.core.board.makemove import make
 from merino.core.board.movegen import is_noisy
 from merino.core.board.position import POSITION, pieces_of
 from merino.core.common.options import Option
-from merino.core.common.sealed import parsed
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import copy_record
 from merino.eval.material import FULL_SET, units
-from merino.formats.pgn_games import NO_FAULT, Fault, Games, GamesText, games_of, play_games
+from merino.formats import pgn_games, sources
 from merino.formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
-from merino.formats.sources import SourceError, name_of, open_source, plain_name
 from merino.study.errors import StudyError
 
 PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
 PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")
+COLUMNS = (*PIECES, "result", "game")  # of a matrix
 FEATURES = ("bishop pair", "knight by friendly pawns", "rook by friendly pawns", "queen with knight", "last pawn")
 PHASES = ("opening", "middlegame", "endgame")
 NEUTRAL_PAWNS = 5  # friendly pawns at which a knight and a rook have just their values (L. Kaufman, 1999)
@@ -55,8 +51,8 @@ DRAW = 1  # half points
 BAND = 100  # Elo points in a set of `by elo`
 SUGGESTED_PLAYERS = 5
 TAGS = ("White", "Black", "WhiteElo", "BlackElo", "Date", "ECO")
-COLUMNS = (*PIECES, "result", "game")  # of a matrix
 _NUMBERS = len(COLUMNS) - 1  # in a row of plain text
+_INTEGER = re.compile(r"-?\d{1,9}", re.ASCII)
 _MAX_PIECES = 64  # pieces of a kind on a board
 _UNKNOWN = {"", "?", "-"}  # values of a tag
 _HALF_POINTS = np.zeros(UNFINISHED + 1, dtype=np.int8)
@@ -65,8 +61,7 @@ _NO_VECTOR = 127  # stands for the vector before a game's first; no balance equa
 _PHASE = len(PIECES) + len(FEATURES)  # its column in a row, behind those of balance and features
 _COLUMNS = _PHASE + 1
 
-# Makes a context for some work, named for people, in which to report the share that is done, None if unknown.
-ProgressOf = Callable[[str], AbstractContextManager[Callable[[float | None], object]]]
+ShowShare = Callable[[str, float | None], object]  # what is done, and the share that is done, None if unknown
 
 
 class Draws(StrEnum):
@@ -76,7 +71,7 @@ class Draws(StrEnum):
     HALF = "half"
 
     @property
-    def other(self) -> Draws:
+    def other(self) -> "Draws":
         """The other way."""
         return Draws.HALF if self is Draws.SKIP else Draws.SKIP
 
@@ -147,8 +142,9 @@ class Vectors:
 
     `differences` int8[n, 5], White's pieces less Black's in the order of PIECES; `game` int32[n], from 0, rising;
     `results` int8[games], White's half points: 0, 1 or 2. `by_game` is false where the text that they were read from
-    does not say where games begin, and a "game" is only a stretch of rows that may be part of one. `features` int8[n,
-    5] in the order of FEATURES and `phase` int8[n], an index of PHASES, are None unless asked for.
+    does not say where games begin, and a "game" is only a stretch of rows that may be part of one. None unless asked
+    for are `features` int8[n, 5] in the order of FEATURES, `phase` int8[n], an index of PHASES, and `tags`, TAGS by
+    name, each object[games], "" where it is missing.
     """
 
     differences: np.ndarray
@@ -157,6 +153,7 @@ class Vectors:
     by_game: bool = True
     features: np.ndarray | None = None
     phase: np.ndarray | None = None
+    tags: Mapping[str, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.differences)
@@ -171,62 +168,55 @@ class Vectors:
         """The result of each vector's game, int8[n]."""
         return self.results[self.game]
 
-    def of_games(self, chosen: np.ndarray) -> Vectors:
+    @property
+    def columns(self) -> np.ndarray:
+        """The predictors, int8[n, k]: the differences, followed by the features if known."""
+        return self.differences if self.features is None else np.hstack([self.differences, self.features])
+
+    def of_games(self, chosen: np.ndarray) -> "Vectors":
         """The games for which `chosen`, bool[games], is true, numbered again."""
         numbers = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
         kept = self._rows(chosen[self.game])
-        return replace(kept, game=numbers[kept.game], results=self.results[chosen])
+        tags = self.tags and {name: values[chosen] for name, values in self.tags.items()}
+        return replace(kept, game=numbers[kept.game], results=self.results[chosen], tags=tags)
 
-    def of_phase(self, phase: int) -> Vectors:
+    def of_phase(self, phase: int) -> "Vectors":
         """The vectors of one of PHASES, which must be known, in the games that have some."""
         assert self.phase is not None
         chosen, has_rows = self.phase == phase, np.zeros(self.games, dtype=bool)
         has_rows[self.game[chosen]] = True
         return self._rows(chosen).of_games(has_rows)
 
-    def decided(self) -> Vectors:
-        """The games that were not drawn."""
-        return self.of_games(self.results != DRAW)
-
-    def of_balance(self) -> Vectors:
+    def of_balance(self) -> "Vectors":
         """Those vectors whose five differences are not those of the one before in the same game: Medvedev's."""
-        if self.features is None:
-            return self
         changed = np.ones(len(self), dtype=bool)
         changed[1:] = (np.diff(self.game) != 0) | (np.diff(self.differences, axis=0) != 0).any(axis=1)
         return replace(self._rows(changed), features=None)
 
-    def columns(self) -> np.ndarray:
-        """The predictors, int8[n, k]: the differences, followed by the features if known."""
-        return self.differences if self.features is None else np.hstack([self.differences, self.features])
-
-    def _rows(self, kept: np.ndarray) -> Vectors:
+    def _rows(self, kept: np.ndarray) -> "Vectors":
         """These rows, the games unchanged."""
         features, phase = (None if column is None else column[kept] for column in (self.features, self.phase))
         return replace(self, differences=self.differences[kept], game=self.game[kept], features=features, phase=phase)
 
 
 def joined(parts: Sequence[Vectors]) -> Vectors:
-    """All games of the parts, one part after the other."""
+    """All games of the parts, one part after the other, with what all of them have."""
+
+    def together(columns: Sequence[np.ndarray | None]) -> np.ndarray | None:
+        known = [column for column in columns if column is not None]
+        return np.concatenate(known) if len(known) == len(columns) else None
+
     offsets = np.cumsum([0, *(part.games for part in parts)], dtype=np.int32)
-    features = [part.features for part in parts if part.features is not None]
-    phases = [part.phase for part in parts if part.phase is not None]
+    tags = {name: together([None if part.tags is None else part.tags[name] for part in parts]) for name in TAGS}
     return Vectors(
         np.concatenate([part.differences for part in parts]),
         np.concatenate([part.game + offset for part, offset in zip(parts, offsets, strict=False)]),
         np.concatenate([part.results for part in parts]),
         all(part.by_game for part in parts),
-        np.concatenate(features) if len(features) == len(parts) else None,
-        np.concatenate(phases) if len(phases) == len(parts) else None,
+        together([part.features for part in parts]),
+        together([part.phase for part in parts]),
+        {name: found for name, found in tags.items() if found is not None} or None,
     )
-
-
-@kernel
-def _write_balance(position, row):
-    """Fill `row` with White's pieces less Black's, five numbers."""
-    for kind in range(len(PIECES)):
-        white = popcount(position.pieces[kind] & position.colours[0])
-        row[kind] = white - popcount(position.pieces[kind] & position.colours[1])
 
 
 @kernel
@@ -256,7 +246,9 @@ def phase_of(position):
 @kernel
 def _write_row(position, row):
     """Fill `row`, int8[11]: the balance, the features, the phase."""
-    _write_balance(position, row)
+    for kind in range(len(PIECES)):
+        white_pieces = popcount(position.pieces[kind] & position.colours[0])
+        row[kind] = white_pieces - popcount(position.pieces[kind] & position.colours[1])
     white, black = _features_of(position, 0), _features_of(position, 1)
     for index in range(len(FEATURES)):
         row[len(PIECES) + index] = white[index] - black[index]
@@ -295,113 +287,85 @@ def _extract(table, numbers, starts, moves, watched, rows, game):
     return found
 
 
-def vectors_of_games(games: Games, features: bool = False, phase: bool = False) -> tuple[Vectors, np.ndarray]:
+def vectors_of_games(games: pgn_games.Games, features: bool = False, phase: bool = False) -> tuple[Vectors, np.ndarray]:
     """The vectors of every game that could be read, and the numbers of these games, int64[games].
 
     With `features` and `phase` these are filled in, and each change of one makes a vector, too. An unfinished game
     counts as drawn, as it does in Medvedev's program.
     """
     table = games.table
-    numbers = np.flatnonzero((table["fault"] == NO_FAULT) & (table["plies"] > 0))
+    numbers = np.flatnonzero((table["fault"] == pgn_games.NO_FAULT) & (table["plies"] > 0))
     capacity = int(table["plies"][numbers].sum()) + 1  # the row behind the last is written before it is found not new
     rows, game = np.zeros((capacity, _COLUMNS), dtype=np.int8), np.zeros(capacity, dtype=np.int32)
     watched = np.repeat([True, features, phase], [len(PIECES), len(FEATURES), 1])
     found = _extract(table, numbers, games.starts, games.moves, watched, rows, game)
     balance, extra, last = np.split(rows[:found], [len(PIECES), _PHASE], axis=1)
-    vectors = Vectors(balance.copy(), game[:found].copy(), _HALF_POINTS[table["result"][numbers]])
-    if features:
-        vectors = replace(vectors, features=extra.copy())
-    if phase:
-        vectors = replace(vectors, phase=last[:, 0].copy())
+    vectors = Vectors(
+        balance.copy(),
+        game[:found].copy(),
+        _HALF_POINTS[table["result"][numbers]],
+        features=extra.copy() if features else None,
+        phase=last[:, 0].copy() if phase else None,
+    )
     return vectors, numbers
 
 
-@dataclass(frozen=True)
-class Collection:
-    """The tags of games that filters and sets use: a list of n for each, "" if missing.
-
-    `results` int8[n] are White's half points.
-    """
-
-    tags: Mapping[str, Sequence[str]]
-    results: np.ndarray
-
-    @classmethod
-    def of_games(cls, games: Games, numbers: np.ndarray, results: np.ndarray) -> Collection:
-        """The tags and results of the games with these numbers, int64[n], of a text."""
-        order = numbers.tolist()
-        return cls({name: [games.tag(number, name).strip() for number in order] for name in TAGS}, results)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Collection]) -> Collection:
-        """All games of the parts, one part after the other."""
-        tags = {name: [value for part in parts for value in part.tags[name]] for name in TAGS}
-        return cls(tags, np.concatenate([part.results for part in parts]))
-
-    def of(self, chosen: np.ndarray) -> Collection:
-        """The games for which `chosen`, bool[n], is true."""
-        kept = np.flatnonzero(chosen).tolist()
-        tags = {name: [values[number] for number in kept] for name, values in self.tags.items()}
-        return Collection(tags, self.results[chosen])
-
-    def ratings(self) -> np.ndarray:
-        """Elo of White and Black, int64[n, 2]; 0 where it is not given."""
-        return np.array([[_integer(text) for text in self.tags[name]] for name in ("WhiteElo", "BlackElo")]).T
-
-    def chosen(self, request: PointsRequest) -> np.ndarray:
-        """Which of the games pass the filters, bool[n]."""
-        keep, result = np.ones(len(self.results), dtype=bool), request.result
-        if request.player:
-            is_white, is_black = (_who_is(self.tags[name], request.player) for name in ("White", "Black"))
-            if result in (Wanted.WON, Wanted.LOST):
-                own, other = (2, 0) if result == Wanted.WON else (0, 2)
-                is_white, is_black = is_white & (self.results == own), is_black & (self.results == other)
-            keep &= is_white | is_black
-        if result in (Wanted.WHITE, Wanted.DRAW, Wanted.BLACK, Wanted.DRAWN):
-            keep &= self.results == {Wanted.WHITE: 2, Wanted.BLACK: 0}.get(result, DRAW)
-        if request.eco:
-            keep &= np.array([code.upper().startswith(request.eco.upper()) for code in self.tags["ECO"]], dtype=bool)
-        limits = (request.min_elo, request.max_elo, request.max_elo_gap)
-        if limits != (None, None, None):
-            low, high = self.ratings().min(axis=1), self.ratings().max(axis=1)
-            most, gap = (np.inf if limit is None else limit for limit in limits[1:])
-            keep &= (low >= max(request.min_elo or 0, 1)) & (high <= most) & (high - low <= gap)
-        return keep
-
-    def labels(self, request: PointsRequest) -> list[tuple[str, ...]]:
-        """The labels of the sets `by` which the games are divided; a game may have none or several."""
-        if request.by is By.PLAYER:
-            pairs = zip(self.tags["White"], self.tags["Black"], strict=True)
-            return [tuple(dict.fromkeys(name for name in pair if name not in _UNKNOWN)) for pair in pairs]
-        if request.by is By.ELO:
-            ratings = self.ratings()
-            floors = np.where((ratings > 0).all(axis=1), ratings.sum(axis=1) // 2 // BAND * BAND, -1).tolist()
-            return [(f"{floor}-{floor + BAND - 1}",) if floor >= 0 else () for floor in floors]
-        if request.by is By.YEAR:
-            return [(date[:4],) if re.match(r"\d{4}", date) else () for date in self.tags["Date"]]
-        # One character more than the filter asks for: volumes A to E without one, then B0 to B9, then B90 to B99.
-        size = len(request.eco) + 1
-        return [(code[:size].upper(),) if re.match(r"[A-Ea-e]\d\d", code) else () for code in self.tags["ECO"]]
-
-    def frequent_players(self, count: int) -> list[str]:
-        """The names with the most games."""
-        names = Counter(name for side in ("White", "Black") for name in self.tags[side] if name not in _UNKNOWN)
-        return [name for name, _ in names.most_common(count)]
+def chosen_games(games: Vectors, request: PointsRequest) -> np.ndarray:
+    """Which of the games, whose tags are known, pass the filters, bool[games]."""
+    assert games.tags is not None
+    keep, result, results = np.ones(games.games, dtype=bool), request.result, games.results
+    if request.player:
+        is_white, is_black = (_who_is(games.tags[name], request.player) for name in ("White", "Black"))
+        if result in (Wanted.WON, Wanted.LOST):
+            own, other = (2, 0) if result == Wanted.WON else (0, 2)
+            is_white, is_black = is_white & (results == own), is_black & (results == other)
+        keep &= is_white | is_black
+    if result in (Wanted.WHITE, Wanted.DRAW, Wanted.BLACK, Wanted.DRAWN):
+        keep &= results == {Wanted.WHITE: 2, Wanted.BLACK: 0}.get(result, DRAW)
+    if request.eco:
+        keep &= np.array([code.upper().startswith(request.eco.upper()) for code in games.tags["ECO"]], dtype=bool)
+    limits = (request.min_elo, request.max_elo, request.max_elo_gap)
+    if limits != (None, None, None):
+        ratings = _ratings(games.tags)
+        low, high = ratings.min(axis=0), ratings.max(axis=0)
+        most, gap = (np.inf if limit is None else limit for limit in limits[1:])
+        keep &= (low >= max(request.min_elo or 0, 1)) & (high <= most) & (high - low <= gap)
+    return keep
 
 
-def _integer(text: str) -> int:
-    return int(text) if re.fullmatch(r"\d{1,4}", text) else 0
+def labels_of(tags: Mapping[str, np.ndarray], request: PointsRequest) -> list[tuple[str, ...]]:
+    """The labels of the sets `by` which the games are divided; a game may have none or several."""
+    if request.by is By.PLAYER:
+        pairs = zip(tags["White"], tags["Black"], strict=True)
+        return [tuple({name: None for name in pair if name not in _UNKNOWN}) for pair in pairs]
+    if request.by is By.ELO:
+        ratings = _ratings(tags)
+        floors = np.where((ratings > 0).all(axis=0), ratings.sum(axis=0) // 2 // BAND * BAND, -1).tolist()
+        return [(f"{floor}-{floor + BAND - 1}",) if floor >= 0 else () for floor in floors]
+    if request.by is By.YEAR:
+        return [(date[:4],) if re.match(r"\d{4}", date) else () for date in tags["Date"]]
+    # One character more than the filter asks for: volumes A to E without one, then B0 to B9, then B90 to B99.
+    size = len(request.eco) + 1
+    return [(code[:size].upper(),) if re.match(r"[A-Ea-e]\d\d", code) else () for code in tags["ECO"]]
 
 
-def _who_is(names: Sequence[str], wanted: str) -> np.ndarray:
+def _ratings(tags: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Elo of White and Black, int64[2, games]; 0 where it is not given."""
+    texts = (tags[name] for name in ("WhiteElo", "BlackElo"))
+    return np.array([[int(each) if re.fullmatch(r"\d{1,4}", each) else 0 for each in side] for side in texts])
+
+
+def _who_is(names: np.ndarray, wanted: str) -> np.ndarray:
     """Which names, bool[n], mean the player: they have each word asked for, one of them in full, others as initials."""
     asked = _words(wanted)
-    known: dict[str, bool] = {}
-    for name in set(names):
+
+    @cache
+    def is_the_player(name: str) -> bool:
         words = _words(name)
         spelled = all(any(_same_word(one, other) for other in words) for one in asked)
-        known[name] = spelled and not set(asked).isdisjoint(words)
-    return np.array([known[name] for name in names], dtype=bool)
+        return spelled and not set(asked).isdisjoint(words)
+
+    return np.array([is_the_player(name) for name in names], dtype=bool)
 
 
 def _words(name: str) -> list[str]:
@@ -412,21 +376,89 @@ def _same_word(one: str, other: str) -> bool:
     return one == other or min(len(one), len(other)) == 1 and one[0] == other[0]
 
 
-def grouped(labels: Sequence[tuple[str, ...]], least: int, most: int) -> tuple[dict[str, np.ndarray], int]:
-    """The games of each label, bool[games], sorted by label, and how many labels were left out.
+@dataclass(frozen=True)
+class PointsSource:
+    """A file as read: `faults` of games left out, and the number of `unfinished` games, which count as drawn."""
 
-    Used are the `most` labels with the most games, of those with at least `least`. A game may have several labels.
+    label: str
+    vectors: Vectors
+    faults: Sequence[pgn_games.Fault] = ()
+    unfinished: int = 0
+
+
+def read_source(path: Path, request: PointsRequest, progress: ShowShare) -> PointsSource:
+    """The vectors of a file, with the tags of its games if the request needs them.
+
+    Raises SourceError, and StudyError if a matrix lacks something that was asked for.
     """
+    by_phase = request.by is By.PHASE
+    with_tags = bool(request.filters) or request.by is not None and not by_phase
+
+    def part_of(text: pgn_games.GamesText) -> tuple[Vectors, list[pgn_games.Fault], int]:
+        games = pgn_games.play_games(text.data, text.table, 1, text.lines_before)
+        vectors, numbers = vectors_of_games(games, request.features, by_phase)
+        if with_tags:
+            order = numbers.tolist()
+            tags = {name: [games.tag(number, name).strip() for number in order] for name in TAGS}
+            vectors = replace(vectors, tags={name: np.array(row, dtype=object) for name, row in tags.items()})
+        unfinished = np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0))
+        return vectors, list(games.faults()), int(unfinished)
+
+    with sources.open_source(path) as stream:
+        if is_matrix(stream.head, sources.plain_name(path).suffix.lower()):
+            if request.features or by_phase:
+                raise StudyError(f"'{stream.name}' is a matrix: it has no positions, which features and phases need")
+            return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines())))
+        parts = []
+        for part in in_order(part_of, pgn_games.games_of(stream)):
+            parts.append(part)
+            progress(f"Reading {stream.name}", stream.done)
+    vectors, faults, unfinished = zip(*parts, strict=True)
+    if not sum(part.games for part in vectors):
+        raise sources.SourceError(f"{sources.name_of(path, quoted=True)} holds no game that can be read")
+    return PointsSource(
+        sources.name_of(path), joined(vectors), [each for part in faults for each in part], sum(unfinished)
+    )
+
+
+def sets_of(files: Sequence[PointsSource], request: PointsRequest) -> tuple[Sequence[tuple[str, Vectors]], int]:
+    """The vectors of the games of each set with its label, and the number of smaller sets that are left out.
+
+    Raises StudyError where there are none.
+    """
+    needs_tags = bool(request.filters) or request.by not in (None, By.PHASE)
+    if needs_tags and (matrices := [source.label for source in files if source.vectors.tags is None]):
+        raise StudyError(f"'{matrices[0]}' is a matrix: it has no players, ratings or games to choose from")
+    wanted, suffix = files, f" ({request.filters})" if request.filters else ""
+    if request.filters:
+        chosen = (source.vectors.of_games(chosen_games(source.vectors, request)) for source in files)
+        wanted = [PointsSource(f"{source.label}{suffix}", kept) for source, kept in zip(files, chosen, strict=True)]
+    vectors = joined([source.vectors for source in wanted])
+    if not vectors.games:
+        raise StudyError(_nothing_found(joined([source.vectors for source in files]), request))
+    if request.by is None:
+        return [(source.label, source.vectors) for source in wanted], 0
+    if request.by is By.PHASE:
+        phases = {name: vectors.of_phase(number) for number, name in enumerate(PHASES)}
+        shown = largest({name: found.games for name, found in phases.items()}, request)
+        return [(name, phases[name]) for name in shown], len(phases) - len(shown)
     members: dict[str, list[int]] = {}
-    for number, names in enumerate(labels):
-        for name in names:
-            members.setdefault(name, []).append(number)
-    large = sorted((name for name in members if len(members[name]) >= least), key=lambda name: -len(members[name]))
-    sets = {}
-    for name in sorted(large[:most], key=_by_number):
-        sets[name] = np.zeros(len(labels), dtype=bool)
-        sets[name][members[name]] = True
-    return sets, len(members) - len(sets)
+    for number, labels in enumerate(labels_of(vectors.tags or {}, request)):
+        for label in labels:
+            members.setdefault(label, []).append(number)
+    shown = largest({label: len(members[label]) for label in sorted(members, key=_by_number)}, request)
+    numbers = np.arange(vectors.games)
+    return [(label, vectors.of_games(np.isin(numbers, members[label]))) for label in shown], len(members) - len(shown)
+
+
+def largest(sizes: Mapping[str, int], request: PointsRequest) -> list[str]:
+    """The sets with the most games, in their order; raises StudyError where all are too small."""
+    if not sizes:
+        raise StudyError(f"no game here has the tags that --by {request.by} looks at")
+    large = [label for label in sorted(sizes, key=lambda label: -sizes[label]) if sizes[label] >= request.min_games]
+    if not large:
+        raise StudyError(f"no set by {request.by} has {request.min_games} games here (--min-games)")
+    return [label for label in sizes if label in large[: request.top]]
 
 
 def _by_number(label: str) -> tuple[int, str]:
@@ -435,128 +467,17 @@ def _by_number(label: str) -> tuple[int, str]:
     return int(digits[0]) if digits else 0, label
 
 
-@dataclass(frozen=True)
-class SourceFaults:
-    """The problems of a file: games left out, and the number of games without a result, which count as drawn."""
-
-    label: str
-    faults: Sequence[Fault]
-    unfinished: int
-
-    @classmethod
-    def of(cls, games: Games) -> SourceFaults:
-        """Those of a text without a label."""
-        unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
-        return cls("", tuple(games.faults()), unfinished)
-
-
-Notice = Callable[[SourceFaults], object]
-
-
-def notice_faults(label: str, parts: Sequence[SourceFaults], notice: Notice) -> None:
-    """Call `notice` with the problems of all parts of a file, if there are any."""
-    faults = [fault for part in parts for fault in part.faults]
-    unfinished = sum(part.unfinished for part in parts)
-    if faults or unfinished:
-        notice(SourceFaults(label, faults, unfinished))
-
-
-@dataclass(frozen=True)
-class PointsSource:
-    """A file as read: its vectors, and the tags of its games, empty if not asked for; None for a matrix."""
-
-    label: str
-    vectors: Vectors
-    collection: Collection | None
-
-    def filtered(self, request: PointsRequest) -> PointsSource:
-        """The games that pass; raises StudyError if a matrix lacks the data for it."""
-        if not request.filters:
-            return self
-        if self.collection is None:
-            raise StudyError(f"'{self.label}' is a matrix: it has no players, ratings or games to choose from")
-        keep = self.collection.chosen(request)
-        return PointsSource(f"{self.label} ({request.filters})", self.vectors.of_games(keep), self.collection.of(keep))
-
-
-def read_source(path: Path, request: PointsRequest, progress_of: ProgressOf, notice: Notice) -> PointsSource:
-    """The vectors of a file, and the tags of its games if the request needs them.
-
-    `notice` is called with the problems, if there are any. Raises SourceError, and StudyError if a matrix lacks
-    something that was asked for.
-    """
-    by_phase = request.by is By.PHASE
-    with_tags = bool(request.filters) or request.by is not None and not by_phase
-
-    def part_of(text: GamesText) -> tuple[Vectors, Collection, SourceFaults]:
-        games = play_games(text.data, text.table, 1, text.lines_before)
-        vectors, numbers = vectors_of_games(games, request.features, by_phase)
-        count = vectors.games if with_tags else 0
-        return vectors, Collection.of_games(games, numbers[:count], vectors.results[:count]), SourceFaults.of(games)
-
-    with open_source(path) as stream:
-        ending = plain_name(path).suffix.lower()
-        if is_matrix(stream.head, ending):
-            if request.features or by_phase:
-                raise StudyError(f"'{stream.name}' is a matrix: it has no positions, which features and phases need")
-            return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
-        parts = []
-        with progress_of(f"Reading {stream.name}") as progress:
-            for part in in_order(part_of, games_of(stream)):
-                parts.append(part)
-                progress(stream.done)
-    notice_faults(name_of(path), [faults for _, _, faults in parts], notice)
-    vectors = joined([part for part, _, _ in parts])
-    if not vectors.games:
-        raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read")
-    return PointsSource(name_of(path), vectors, Collection.joined([tags for _, tags, _ in parts]))
-
-
-def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> tuple[Sequence[tuple[str, Vectors]], int]:
-    """The vectors of the games of each set with its label, and the number of smaller sets that are left out.
-
-    Raises StudyError where there are none.
-    """
-    wanted = [source.filtered(request) for source in sources]
-    vectors = joined([source.vectors for source in wanted])
-    if not vectors.games:
-        raise StudyError(_nothing_found(sources, request))
-    if request.by is None:
-        return [(source.label, source.vectors) for source in wanted], 0
-    if request.by is By.PHASE:
-        phases = [(name, vectors.of_phase(number)) for number, name in enumerate(PHASES)]
-        large = sorted((each for each in phases if each[1].games >= request.min_games), key=lambda each: -each[1].games)
-        shown = [each for each in phases if each in large[: request.top]]
-        if not shown:
-            raise StudyError(f"no phase has {request.min_games} games here (--min-games)")
-        return shown, len(phases) - len(shown)
-    labels: list[tuple[str, ...]] = []
-    for source in wanted:
-        if source.collection is None:
-            raise StudyError(f"'{source.label}' is a matrix, which has no data for --by {request.by}")
-        labels += source.collection.labels(request)
-    sets, left_out = grouped(labels, request.min_games, request.top)
-    if not any(labels):
-        raise StudyError(f"no game here has the tags that --by {request.by} looks at")
-    if not sets:
-        raise StudyError(f"no set by {request.by} has {request.min_games} games here (--min-games)")
-    return [(label, vectors.of_games(chosen)) for label, chosen in sets.items()], left_out
-
-
-def _nothing_found(sources: Sequence[PointsSource], request: PointsRequest) -> str:
-    collections = [source.collection for source in sources if source.collection is not None]
-    anyone = PointsRequest(player=request.player)
-    if request.player and not any(collection.chosen(anyone).any() for collection in collections):
-        known = ", ".join(f"'{name}'" for name in collections[0].frequent_players(SUGGESTED_PLAYERS))
+def _nothing_found(games: Vectors, request: PointsRequest) -> str:
+    if request.player and games.tags and not chosen_games(games, PointsRequest(player=request.player)).any():
+        names = Counter(name for side in ("White", "Black") for name in games.tags[side] if name not in _UNKNOWN)
+        known = ", ".join(f"'{name}'" for name, _ in names.most_common(SUGGESTED_PLAYERS))
         return f"no game of '{request.player}' here; most games are by {known}"
     return "no game passes all filters"
 
 
 def render_matrix(vectors: Vectors, ending: str) -> str:
-    """The text of the file: CSV or JSON by `ending`, else plain."""
+    """The text of the file: CSV by `ending`, else plain."""
     table = np.column_stack([vectors.differences, vectors.outcomes, vectors.game + np.int32(1)])
-    if ending == ".json":
-        return json.dumps({"columns": COLUMNS, "rows": table.tolist()}) + "\n"
     text = io.StringIO()
     if ending == ".csv":
         np.savetxt(text, table, fmt="%d", delimiter=",", header=",".join(COLUMNS), comments="")
@@ -567,58 +488,35 @@ def render_matrix(vectors: Vectors, ending: str) -> str:
 
 def is_matrix(text: bytes, ending: str) -> bool:
     """Whether a file has vectors instead of games: by its ending, or by six integers in its first row."""
-    first = next((line for line in io.BytesIO(text[:4096]) if line.strip()), b"").split()
-    return ending in (".csv", ".json") or len(first) == _NUMBERS and all(_is_integer(word) for word in first)
+    first = next((line for line in text[:4096].decode("latin-1").splitlines() if line.strip()), "").split()
+    return ending == ".csv" or len(first) == _NUMBERS and all(map(_INTEGER.fullmatch, first))
 
 
-def read_matrix(path: Path, text: bytes, ending: str) -> Vectors:
+def read_matrix(path: Path, text: bytes) -> Vectors:
     """The vectors that `render_matrix` wrote; raises SourceError with the row at fault.
 
     Plain text does not show where games begin. A normal game begins with level material, so the rows from one level
     balance to the next with the same result count as a game; sometimes this is only part of one.
     """
-    rows = list(_json_rows(path, text) if ending == ".json" else _text_rows(text))
-    for number, row in rows:
-        _check(path, number, row, len(rows[0][1]))
+    rows: list[list[int]] = []
+    for number, line in enumerate(text.decode("latin-1").splitlines(), 1):
+        words = line.replace(",", " ").split()
+        if not words or number == 1 and words == list(COLUMNS):
+            continue
+        widths, where = {len(rows[0])} if rows else {_NUMBERS, len(COLUMNS)}, f"'{path}', row {number}"
+        if len(words) not in widths or not all(map(_INTEGER.fullmatch, words)):
+            shown = " ".join(words)[:40]
+            raise sources.SourceError(f"{where}: five differences and a result are expected, not '{shown}'")
+        rows.append([int(word) for word in words])
+        if not 0 <= rows[-1][len(PIECES)] <= 2 * DRAW or max(map(abs, rows[-1][: len(PIECES)])) > _MAX_PIECES:
+            raise sources.SourceError(f"{where}: results are 0, 1 or 2 and differences at most {_MAX_PIECES}")
     if not rows:
-        raise SourceError(f"'{path}' holds no row of a matrix")
-    table = np.array([[int(word) for word in row] for _, row in rows])
+        raise sources.SourceError(f"'{path}' holds no row of a matrix")
+    table = np.array(rows)
     differences, results = table[:, : len(PIECES)].astype(np.int8), table[:, len(PIECES)].astype(np.int8)
-    knows_games = table.shape[1] == len(COLUMNS)
-    begins = np.ones(len(table), dtype=bool)
+    knows_games, begins = table.shape[1] == len(COLUMNS), np.ones(len(table), dtype=bool)
     if knows_games:
         begins[1:] = np.diff(table[:, -1]) != 0
     else:
         begins[1:] = (np.diff(results) != 0) | ~differences[1:].any(axis=1)
-    game = np.cumsum(begins, dtype=np.int32) - np.int32(1)
-    return Vectors(differences, game, results[begins], knows_games)
-
-
-def _text_rows(text: bytes) -> Iterable[tuple[int, list[str]]]:
-    """The words of each row that is not empty, and its number; a line of names at the top is left out."""
-    for number, line in enumerate(text.decode("latin-1").splitlines(), 1):
-        words = line.replace(",", " ").split()
-        if words and (number > 1 or words != list(COLUMNS)):
-            yield number, words
-
-
-def _json_rows(path: Path, text: bytes) -> Iterable[tuple[int, list[str]]]:
-    try:
-        content = parsed(text)
-        return [(number, [str(word) for word in row]) for number, row in enumerate(content["rows"], 1)]
-    except (ValueError, KeyError, TypeError) as error:
-        raise SourceError(f'\'{path}\' is not a matrix in JSON, an object with "columns" and "rows"') from error
-
-
-def _check(path: Path, number: int, row: list[str], width: int) -> None:
-    if len(row) not in (_NUMBERS, len(COLUMNS)) or len(row) != width or not all(_is_integer(word) for word in row):
-        found = " ".join(row)[:40]
-        raise SourceError(f"'{path}', row {number}: five differences and a result are expected, not '{found}'")
-    *differences, result = (int(word) for word in row[:_NUMBERS])
-    if not 0 <= result <= 2 * DRAW or any(abs(difference) > _MAX_PIECES for difference in differences):
-        raise SourceError(f"'{path}', row {number}: results are 0, 1 or 2 and differences at most {_MAX_PIECES}")
-
-
-def _is_integer(word: str | bytes) -> bool:
-    digits = word.lstrip("-" if isinstance(word, str) else b"-")  # type: ignore[arg-type]
-    return digits.isascii() and digits.isdigit() and len(word) - len(digits) <= 1 and len(digits) < 10
+    return Vectors(differences, np.cumsum(begins, dtype=np.int32) - np.int32(1), results[begins], knows_games)

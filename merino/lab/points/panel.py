@@ -1,13 +1,8 @@
 """The panel of piece values: what pieces are worth in games that the page sends, which are not kept."""
 
-from __future__ import annotations
-
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from merino.app.explorer.channel import Message, Say, Stop
 from merino.app.explorer.games import SentGames
@@ -21,21 +16,17 @@ def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
     """The values of the pieces in the games of one text or of several files, by regression."""
     sent = SentGames.of(fields)
 
-    @contextmanager
-    def progress_of(what: str) -> Iterator[Any]:
-        def show(done: float | None) -> None:
-            say({"type": "progress", "what": "Reading games", "done": done})
-            if stop.is_set:
-                raise RequestError("stopped")
-
-        yield show
+    def show(_: str, done: float | None) -> None:
+        say({"type": "progress", "what": "Reading games", "done": done})
+        if stop.is_set:
+            raise RequestError("stopped")
 
     with tempfile.TemporaryDirectory(prefix="merino-") as place:
         folder = Path(place)
         games = sent.joined(folder)
         with sent.naming():
             request = PointsRequest()
-            source = read_source(games, request, progress_of, lambda _: None)
+            source = read_source(games, request, show)
             say({"type": "progress", "what": "Fitting", "done": None})
             values = values_of(sets_of([replace(source, label=sent.title)], request)[0], request)[0]
     if not values:

@@ -13,8 +13,6 @@ Capablanca's five conditions are from "Chess Fundamentals" (1921): a bishop is a
 worth more than three pawns, bishop and knight balance rook and a pawn and a half, and queen and pawn balance two rooks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,7 +21,7 @@ from statistics import NormalDist
 import numpy as np
 
 from merino.core.compiled.jit import entry
-from merino.lab.points.games import FEATURES, NEUTRAL_PAWNS, PIECES, Draws, PointsRequest, Vectors
+from merino.lab.points.games import DRAW, FEATURES, NEUTRAL_PAWNS, PIECES, Draws, PointsRequest, Vectors
 
 SAMPLES = 1000
 CONFIDENCE = 0.95
@@ -103,16 +101,11 @@ def _cost(
     return loss.sum(axis=1) + ridge * (weights**2).sum(axis=1), np.where(logit >= 0, 1, small) / (1 + small)
 
 
-def totals(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-    """How often each cell occurs in the sample, and how many points its side made, float64[cells] each."""
-    size = len(cells.table)
-    trials = np.bincount(cells.cell, minlength=size).astype(np.float64)
-    return trials, np.bincount(cells.cell, weights=cells.score, minlength=size)
-
-
 def fit_all(cells: Cells) -> np.ndarray:
     """The best weights for the sample itself, float64[k]."""
-    trials, scores = totals(cells)
+    size = len(cells.table)
+    trials = np.bincount(cells.cell, minlength=size).astype(np.float64)
+    scores = np.bincount(cells.cell, weights=cells.score, minlength=size)
     return fit(cells.table, trials[None], scores[None])[0]
 
 
@@ -190,10 +183,10 @@ _SIGNED = (
     (1, "worth more than each alone (Capablanca)"),
     (1, "worth more than another one"),
 )
-_FEATURES = np.eye(len(PIECES) + len(FEATURES))[len(PIECES) :]
+_COUNTS = np.eye(len(PIECES) + len(FEATURES))[len(PIECES) :]
 STUDIED = tuple(
     Claim(name, sign * counts, sentence)
-    for name, (sign, sentence), counts in zip(FEATURES, _SIGNED, _FEATURES, strict=True)
+    for name, (sign, sentence), counts in zip(FEATURES, _SIGNED, _COUNTS, strict=True)
 )
 
 
@@ -252,6 +245,45 @@ class Fit:
 
 
 @dataclass(frozen=True)
+class ScoreGraph:
+    """Mean scores by balance; drawn games count half.
+
+    `balances` int64[41], points, White's view; `counts` int64[41], vectors; `scores` float64[41], White's mean score,
+    nan where there is no vector. `alpha` is the steepness per point of the logistic fitted to all vectors by
+    likelihood; `beyond` counts the vectors outside.
+    """
+
+    balances: np.ndarray
+    counts: np.ndarray
+    scores: np.ndarray
+    alpha: float
+    beyond: int
+
+    def expected(self, balances: np.ndarray) -> np.ndarray:
+        """The fitted score for balances in points."""
+        return logistic(self.alpha, balances)
+
+
+def logistic(alpha: float, balances: np.ndarray) -> np.ndarray:
+    """The score of White expected for balances in points at this steepness."""
+    logit = alpha * balances
+    small = np.exp(-np.abs(logit))
+    return np.asarray(np.where(logit >= 0, 1, small) / (1 + small))
+
+
+def score_graph(vectors: Vectors) -> ScoreGraph:
+    """The graph of these vectors."""
+    balance = vectors.differences.astype(np.int64) @ SCALE
+    inside = np.abs(balance) <= MAX_BALANCE
+    size = 2 * MAX_BALANCE + 1
+    counts = np.bincount(balance[inside] + MAX_BALANCE, minlength=size)
+    points = np.bincount(balance[inside] + MAX_BALANCE, weights=vectors.outcomes[inside] / 2, minlength=size)
+    scores = np.divide(points, counts, out=np.full(size, np.nan), where=counts > 0)
+    alpha = fit_all(cells_of(np.clip(balance, -MAX_BALANCE * 6, MAX_BALANCE * 6)[:, None], vectors.outcomes))[0]
+    return ScoreGraph(np.arange(-MAX_BALANCE, MAX_BALANCE + 1), counts, scores, float(alpha), int((~inside).sum()))
+
+
+@dataclass(frozen=True)
 class PointValues:
     """The values of the pieces in a set of games.
 
@@ -292,9 +324,9 @@ def point_values(
 ) -> PointValues:
     """The values of the pieces in these games, and of the features where the vectors have them.
 
-    Needs `enough_to_fit(vectors, draws)`.
+    Needs games enough to fit, as `values_of` says.
     """
-    plain = vectors.of_balance()
+    plain = vectors if vectors.features is None else vectors.of_balance()
     used, other = _used(plain, draws), _used(plain, draws.other)
     return PointValues(
         label=label,
@@ -313,71 +345,34 @@ def point_values(
 def values_of(
     sets: Sequence[tuple[str, Vectors]], request: PointsRequest
 ) -> tuple[list[PointValues], list[tuple[str, int]]]:
-    """The values of each set with games enough to fit; label and number of games of the others."""
-    fits = [(label, vectors) for label, vectors in sets if enough_to_fit(vectors, request.draws)]
-    too_small = [(label, vectors.games) for label, vectors in sets if not enough_to_fit(vectors, request.draws)]
-    return [point_values(label, vectors, request.draws, request.seed) for label, vectors in fits], too_small
+    """The values of each set with games enough to fit: two, with a pawn in the balance of one.
+
+    Label and number of games of the others.
+    """
+    values, too_small = [], []
+    for label, vectors in sets:
+        used = _used(vectors, request.draws)
+        if used.games > 1 and (used.differences[:, 0] != 0).any():
+            values.append(point_values(label, vectors, request.draws, request.seed))
+        else:
+            too_small.append((label, vectors.games))
+    return values, too_small
 
 
 def _used(vectors: Vectors, draws: Draws) -> Vectors:
     """The vectors that are fitted to."""
-    return vectors.decided() if draws is Draws.SKIP else vectors
-
-
-def enough_to_fit(vectors: Vectors, draws: Draws) -> bool:
-    """Whether there are two games or more to fit, with a pawn in the balance of one."""
-    used = _used(vectors, draws)
-    return used.games > 1 and bool((used.differences[:, 0] != 0).any())
+    return vectors.of_games(vectors.results != DRAW) if draws is Draws.SKIP else vectors
 
 
 def _fit(vectors: Vectors, seed: int) -> Fit:
     """The fit of all columns with its resamples."""
     weights = _weights(vectors)
-    resampled = bootstrap(cells_of(vectors.columns(), vectors.outcomes), vectors, SAMPLES, seed)
+    resampled = bootstrap(cells_of(vectors.columns, vectors.outcomes), vectors, SAMPLES, seed)
     return Fit(weights, np.where(np.isnan(weights), np.nan, resampled), len(vectors))
 
 
 def _weights(vectors: Vectors) -> np.ndarray:
     """The best weights of all columns, nan for those that are never anything but 0."""
-    columns = vectors.columns()
+    columns = vectors.columns
     seen = (columns != 0).any(axis=0)
     return np.where(seen, fit_all(cells_of(columns, vectors.outcomes)) if seen.any() else 0.0, np.nan)
-
-
-@dataclass(frozen=True)
-class ScoreGraph:
-    """Mean scores by balance; drawn games count half.
-
-    `balances` int64[41], points, White's view; `counts` int64[41], vectors; `scores` float64[41], White's mean score,
-    nan where there is no vector. `alpha` is the steepness per point of the logistic fitted to all vectors by
-    likelihood; `beyond` counts the vectors outside.
-    """
-
-    balances: np.ndarray
-    counts: np.ndarray
-    scores: np.ndarray
-    alpha: float
-    beyond: int
-
-    def expected(self, balances: np.ndarray) -> np.ndarray:
-        """The fitted score for balances in points."""
-        return logistic(self.alpha, balances)
-
-
-def logistic(alpha: float, balances: np.ndarray) -> np.ndarray:
-    """The score of White expected for balances in points at this steepness."""
-    logit = alpha * balances
-    small = np.exp(-np.abs(logit))
-    return np.asarray(np.where(logit >= 0, 1, small) / (1 + small))
-
-
-def score_graph(vectors: Vectors) -> ScoreGraph:
-    """The graph of these vectors."""
-    balance = vectors.differences.astype(np.int64) @ SCALE
-    inside = np.abs(balance) <= MAX_BALANCE
-    size = 2 * MAX_BALANCE + 1
-    counts = np.bincount(balance[inside] + MAX_BALANCE, minlength=size)
-    points = np.bincount(balance[inside] + MAX_BALANCE, weights=vectors.outcomes[inside] / 2, minlength=size)
-    scores = np.divide(points, counts, out=np.full(size, np.nan), where=counts > 0)
-    alpha = fit_all(cells_of(np.clip(balance, -MAX_BALANCE * 6, MAX_BALANCE * 6)[:, None], vectors.outcomes))[0]
-    return ScoreGraph(np.arange(-MAX_BALANCE, MAX_BALANCE + 1), counts, scores, float(alpha), int((~inside).sum()))

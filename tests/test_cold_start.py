@@ -15,7 +15,8 @@ from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.core.compiled import cache
 from merino.core.compiled.compiling import WATCH
-from merino.engine.uci import cold_start, runtime
+from merino.engine.search import warmup
+from merino.engine.uci import cold_start
 from merino.engine.uci.cold_start import ColdStart, QuickMove, WaitingGo, quick_move
 from merino.engine.uci.commands import COMMANDS, run
 from merino.engine.uci.options import OPTIONS
@@ -108,7 +109,7 @@ def test_a_compiled_engine_never_plays_a_fallback_move(go: str, monkeypatch: pyt
     session = UciSession(Output(stream))
     slowness = threading.Event()
     monkeypatch.setattr(cache, "is_play_compiled", lambda: True)
-    monkeypatch.setattr(runtime, "warm_up", slowness.wait)
+    monkeypatch.setattr(warmup, "warm_up", slowness.wait)
     for line in ("position startpos moves e2e4", f"go {go}"):
         name, _, text = line.partition(" ")
         run(session, COMMANDS[name], text)
@@ -146,7 +147,7 @@ class Loading:
         self.stream = io.BytesIO()
         self.session = UciSession(Output(self.stream))
         monkeypatch.setattr(cache, "is_play_compiled", lambda: True)
-        monkeypatch.setattr(runtime, "warm_up", self.loaded.wait)
+        monkeypatch.setattr(warmup, "warm_up", self.loaded.wait)
 
     def say(self, *lines: str) -> str:
         """What the engine has said so far."""
@@ -229,7 +230,7 @@ def test_a_warm_isready_sets_up_the_position_received_before_it(monkeypatch: pyt
     stream = io.BytesIO()
     session = UciSession(Output(stream))
     began = threading.Event()
-    monkeypatch.setattr(runtime, "warm_up", began.wait)
+    monkeypatch.setattr(warmup, "warm_up", began.wait)
     run(session, COMMANDS["position"], "fen rubbish")
     assert stream.getvalue() == b""
     began.set()

@@ -50,7 +50,7 @@ from merino.eval.net.file import ALIGNMENT, MAGIC, as_bytes
 from merino.eval.net.network import QA, QB, Shape, quantised
 from merino.formats.openings import FileOpenings, OpeningError, read_tasks
 from merino.formats.packed import PACKED, Filter, with_checks
-from merino.formats.packed_files import as_epd, as_lines, packed_positions, packed_triples
+from merino.formats.packed_files import as_epd, as_lines, packed_positions
 from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import as_viriformat, scored_games
 from merino.formats.sources import open_source
@@ -180,7 +180,6 @@ def _naming(path: Path) -> Iterator[None]:
 GAME_READERS: dict[str, Reader] = {
     "learn": _rows,
     "positions": _packed,
-    "triples": lambda path: list(packed_triples(path)),
     "annotate": read_sources,
     "openings": _openings,
     "points": _points,

@@ -40,7 +40,6 @@ ONE_NAME_TWO_VALUES = {
     "--out": "a folder where several files are written",
     "--state": "a folder where there are several matches",
     "--target": "Elo of a plan, and what learn fits",
-    "--hidden": "train may add a second layer, features times nets of one",
     "--features": "those of a net, and more of the material in points",
     "--positions": "learn chooses which of a game",
 }

@@ -15,10 +15,9 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.eval.net.network import Shape
-from merino.lab.nets import gpu, training
+from merino.lab.nets import gpu
 from merino.lab.nets.gpu import GpuGradient
 from merino.lab.nets.gradient import Gradient, Layout, Objective
-from merino.lab.nets.starting import factorised
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.learn.errors import TrainingError
 from tests.test_net_training import sample, weights_of
@@ -30,12 +29,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")  # hashes
 
 def both(shape: Shape) -> tuple[Gradient, GpuGradient, Layout]:
     layout = Layout(shape)
-    return Gradient(layout, ThreadPoolExecutor(1), 1, 64), GpuGradient(layout, OBJECTIVE, 64), layout
+    return Gradient(layout, ThreadPoolExecutor(1), 1, 64), GpuGradient(layout, 64), layout
 
 
 @pytest.mark.parametrize(
     "shape",
-    [Shape("ALL", 20), factorised(Shape("MIRRORED(KING8*ALL)", 16, activation="crelu", outputs=8))],
+    [Shape("ALL", 20), Shape("MIRRORED(KING8*ALL+ALL)", 16, activation="crelu", outputs=8)],
     ids=["one view", "by the own king"],
 )
 def test_a_card_finds_the_errors_and_the_gradient_of_the_processor(shape: Shape) -> None:
@@ -79,33 +78,32 @@ def test_training_on_a_card_goes_the_way_of_training_without(monkeypatch: pytest
 
     def in_place_of_a_card(*arguments: Any) -> Gradient:
         made.append(arguments)
-        return Gradient(arguments[0], ThreadPoolExecutor(2), 2, arguments[2])
+        return Gradient(arguments[0], ThreadPoolExecutor(2), 2, arguments[1])
 
-    monkeypatch.setattr(training, "GpuGradient", in_place_of_a_card)
+    monkeypatch.setattr(gpu, "GpuGradient", in_place_of_a_card)
     found = Trainer(sample(), replace(settings, gpu=True), threads=2).run().network
-    assert [arguments[1:] for arguments in made] == [(settings.objective, 64)]
+    assert [arguments[1:] for arguments in made] == [(64,)]
     assert all(np.array_equal(array, plain.weights[name]) for name, array in found.weights.items())
     assert found.about["settings"] == plain.about["settings"] | {"gpu": True}
 
 
 @pytest.mark.parametrize(
-    ("shape", "objective", "named"),
+    ("shape", "named"),
     [
-        (Shape("ALL+H", 8), OBJECTIVE, r"not ALL\+H -> 8 -> 1"),
-        (Shape("ALL", 8, 4), OBJECTIVE, "-> 8 -> 4 -> 1"),
-        (Shape("ALL", 8, piece_values=True), OBJECTIVE, "-> 8 -> values"),
-        (Shape("ALL", 8), Objective(pqr=True), "by PQR"),
+        (Shape("ALL+H", 8), r"not ALL\+H -> 8 -> 1"),
+        (Shape("ALL", 8, 4), "-> 8 -> 4 -> 1"),
+        (Shape("ALL", 8, piece_values=True), "-> 8 -> values"),
     ],
 )
-def test_what_a_card_cannot_train_is_refused(shape: Shape, objective: Objective, named: str) -> None:
+def test_what_a_card_cannot_train_is_refused(shape: Shape, named: str) -> None:
     with pytest.raises(TrainingError, match=f"a graphics card trains nets of one layer .*{named}"):
-        GpuGradient(Layout(shape), objective, 64)
+        GpuGradient(Layout(shape), 64)
 
 
 def test_more_summands_than_a_card_has_memory_for_are_refused() -> None:
     with pytest.raises(TrainingError, match=r"feature sets of at most 4 summands: .* has 5"):
-        GpuGradient(Layout(Shape("ALL+KING8*ALL+KING*ALL+MIRRORED(ALL+KING8*ALL)", 8)), OBJECTIVE, 64)
-    GpuGradient(Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), OBJECTIVE, 64)
+        GpuGradient(Layout(Shape("ALL+KING8*ALL+KING*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
+    GpuGradient(Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
 
 
 def test_without_a_card_the_command_says_what_it_needs(

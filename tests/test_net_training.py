@@ -1,11 +1,9 @@
-"""Training of nets: gradients, starts, factorised sets, order of positions, resumed runs, refusals."""
+"""Training of nets: gradients, starts, order of positions, resumed runs, refusals."""
 
-from __future__ import annotations
-
-import json
 import random
 import re
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -20,11 +18,9 @@ from merino.core.board.bitboard import KING
 from merino.core.board.fen import parse_fen
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default, find_net
-from merino.eval.linear.weights import SHIPPED
-from merino.eval.net.blocks import KINGS
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
-from merino.eval.net.network import MAX_WEIGHT, Shape, exact_scores, parse_shape
+from merino.eval.net.network import Shape, exact_scores, parse_shape
 from merino.formats.packed import (
     Filter,
     PackedBlocks,
@@ -39,15 +35,13 @@ from merino.formats.packed import (
     without_checks,
 )
 from merino.formats.packed_files import is_held_out, training_positions
-from merino.lab.nets import gradient, shapes, training
-from merino.lab.nets import train_command as train
+from merino.lab.nets import gradient, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
-from merino.lab.nets.shapes import MIN_STEPS, Supported, course_for
-from merino.lab.nets.starting import extended, factorised, folded, is_part, layers_of, random_layers
+from merino.lab.nets.shapes import MIN_STEPS, course_for
+from merino.lab.nets.starting import fault_of_part, layers_of, random_layers
 from merino.lab.nets.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
-    Trained,
     Trainer,
     TrainingOrder,
     TrainingSettings,
@@ -57,8 +51,6 @@ from merino.lab.nets.training import (
     recipe_of,
 )
 from merino.learn.errors import TrainingError
-from merino.match.games import Tally
-from merino.match.prove import GAIN, Proof
 from tests.test_features import boards, records
 from tests.test_net import random_net
 
@@ -80,6 +72,14 @@ def material_positions(count: int) -> np.ndarray:
 def sample() -> np.ndarray:
     """400 packed positions; treat them as read-only."""
     return material_positions(400)
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Callable[..., int]:
+    """Runs `merino train` on the sample, into n.net in this folder, and returns its exit code."""
+    path = tmp_path / "p.bin"
+    path.write_bytes(sample().tobytes())
+    return lambda *words, out="n.net": main(["train", str(path), "--out", str(tmp_path / out), *map(str, words)])
 
 
 def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
@@ -123,15 +123,13 @@ def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
         (Shape("H", 16, 5), Objective(0.3, 200.0, 2.6)),
         (Shape("H", 16, 5, outputs=8), Objective(0.3, 200.0, 2.6)),
         (Shape("ALL", 20, piece_values=True), Objective(0.3, 200.0, 2.6)),
-        (Shape("ALL", 16), Objective(pqr=True)),
-        (Shape("H", 16, 5), Objective(pqr=True)),
-        (Shape("ALL", 16, outputs=8), Objective(pqr=True)),
+        (Shape("ALL", 16, outputs=8), Objective(0.3, 200.0, 2.6)),
     ],
     ids=str,
 )
 def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Objective) -> None:
-    layout, together = Layout(shape), objective.together
-    options, places = layout.options(objective, mirror=77), together * np.arange(40)
+    layout, places = Layout(shape), np.arange(40)
+    options = layout.options(objective, mirror=77)
     vector, draw = weights_of(layout), np.random.default_rng(5)
     with ThreadPoolExecutor(2) as pool:
         gradient = Gradient(layout, pool, 2, 64)
@@ -154,13 +152,8 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Obj
         assert off <= 3
 
 
-@pytest.mark.parametrize(
-    ("shape", "objective"),
-    [(Shape("H", 16, 5), Objective(0.3, 200.0, 2.6)), (Shape("H", 16), Objective(pqr=True))],
-    ids=str,
-)
-def test_the_error_grows_along_the_gradient_of_each_layer_as_it_says(shape: Shape, objective: Objective) -> None:
-    layout, places = Layout(shape), objective.together * np.arange(6)
+def test_the_error_grows_along_the_gradient_of_each_layer_as_it_says() -> None:
+    layout, places, objective = Layout(Shape("H", 16, 5)), np.arange(6), Objective(0.3, 200.0, 2.6)
     options, vector = layout.options(objective), weights_of(layout)
     with ThreadPoolExecutor(1) as pool:
         gradient = Gradient(layout, pool, 1, 64)
@@ -215,22 +208,6 @@ def test_a_step_of_adam_is_the_one_of_the_paper() -> None:
     assert (np.abs(moved) > most).sum() > 2
 
 
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-def test_the_error_of_pqr_is_that_written_plainly() -> None:
-    shape, objective, chosen = Shape("H+V", 16), Objective(k=150.0, pqr=True), sample()[:60]
-    layout = Layout(shape)
-    vector = weights_of(layout)
-    scores = exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
-    p, q, r = (2 * sigmoid(scores[first::3] / 150.0) - 1 for first in range(3))
-    expected = np.mean(-np.log(sigmoid(r - q)) - np.log(sigmoid(p + q)) - np.log(sigmoid(-p - q)))
-    with ThreadPoolExecutor(2) as pool:
-        found = Gradient(layout, pool, 2, 64).error(vector, chosen, layout.options(objective))
-    assert found == pytest.approx(expected, rel=1e-4)
-
-
 @pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+MC", 16, 8)], ids=str)
 def test_threads_change_nothing(shape: Shape) -> None:
     settings = TrainingSettings(shape, epochs=2, batch=64)
@@ -280,7 +257,7 @@ def test_a_net_grows_with_the_scores_that_it_has(known: str, wanted: str) -> Non
     start = random_net(small)
     layers = layers_of(start, large, 1)
     before = exact_scores(small, start.as_floats, positions)
-    assert is_part(small, large) and exact_scores(large, layers, positions) == pytest.approx(before, abs=1e-6)
+    assert not fault_of_part(small, large) and exact_scores(large, layers, positions) == pytest.approx(before, abs=1e-6)
     if large.hidden > small.hidden:
         assert np.abs(layers["inputs"][:, small.hidden :]).mean() > 0.01
     with pytest.raises(TrainingError, match="the net to start from"):
@@ -311,7 +288,7 @@ def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -
     ],
 )
 def test_a_start_whose_weights_would_be_lost_is_refused(known: str, wanted: str, said: str) -> None:
-    assert not is_part(parse_shape(known), parse_shape(wanted))
+    assert fault_of_part(parse_shape(known), parse_shape(wanted))
     with pytest.raises(TrainingError, match=re.escape(said)):
         layers_of(random_net(parse_shape(known)), parse_shape(wanted), 1)
 
@@ -327,25 +304,6 @@ def test_each_output_learns_from_positions_with_its_number_of_men() -> None:
             men = int(record["occupied"]).bit_count()
             assert np.flatnonzero(np.abs(slopes["output"]).sum(axis=1)).tolist() == [(men - 1) // 4]
             assert np.flatnonzero(slopes["output_bias"]).tolist() == [(men - 1) // 4]
-
-
-def test_the_share_of_the_result_rises_evenly_to_that_of_the_last_epoch() -> None:
-    settings = TrainingSettings(Shape("H", 4), Objective(0.4), epochs=4, blend_from=0.1)
-    assert [settings.objective_of(epoch).blend for epoch in range(4)] == pytest.approx([0.1, 0.2, 0.3, 0.4])
-    assert replace(settings, epochs=1).objective_of(0).blend == 0.4
-    assert replace(settings, blend_from=None).objective_of(0).blend == 0.4
-    assert settings.as_json()["blend_from"] == 0.1 and "blend_from" not in replace(settings, blend_from=None).as_json()
-
-
-def test_a_rising_share_of_the_result_is_what_is_learned() -> None:
-    results = sample().copy()
-    results["score"] = 0
-    nets = []
-    for first in (None, 0.0):  # with 0 the first epoch learns scores alone
-        settings = TrainingSettings(Shape("ALL", 8), Objective(1.0), epochs=2, batch=32, blend_from=first)
-        nets.append(Trainer(results, settings).run())
-    assert nets[0].network.about["settings"]["objective"] == nets[1].network.about["settings"]["objective"]
-    assert not np.array_equal(nets[0].network.weights["inputs"], nets[1].network.weights["inputs"])
 
 
 def test_another_seed_makes_another_net() -> None:
@@ -382,29 +340,25 @@ def test_training_is_resumed_where_it_was_interrupted(tmp_path: Path) -> None:
     assert not second.interrupted
     for name, array in whole.weights.items():
         assert np.array_equal(array, second.network.weights[name]), name
-    with pytest.raises(TrainingError, match=r"remove it to train from the beginning$"):
+    with pytest.raises(TrainingError, match="remove it to train from the beginning"):
         Trainer(sample(), TrainingSettings(Shape("ALL", 32), epochs=4), checkpoint=state)
     state.write_bytes(b"nothing")
     with pytest.raises(TrainingError, match="not a checkpoint"):
         Trainer(sample(), settings, checkpoint=state)
 
 
-def test_training_that_diverges_ends_with_an_error_and_writes_no_net(tmp_path: Path, capsys) -> None:
+def test_training_that_diverges_ends_with_an_error_and_writes_no_net(train, tmp_path: Path, capsys) -> None:
     with pytest.raises(TrainingError, match=r"diverged in epoch 1: its error is no number; try a rate below 1e\+300"):
         Trainer(sample(), TrainingSettings(Shape("ALL", 16), epochs=2, rate=1e300)).run()
-    path, out = tmp_path / "p.bin", tmp_path / "n.net"
-    path.write_bytes(sample().tobytes())
-    assert main(["train", str(path), "--out", str(out), "--hidden", "16", "--rate", "1e300"]) == 1
+    assert train("--hidden", 16, "--rate", "1e300") == 1
     assert "merino: train: training diverged in epoch 1" in capsys.readouterr().err
     assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
 
 
-def test_a_net_with_which_play_would_overflow_is_not_written(tmp_path: Path, capsys) -> None:
-    path, out = tmp_path / "p.bin", tmp_path / "n.net"
-    path.write_bytes(sample().tobytes())
+def test_a_net_with_which_play_would_overflow_is_not_written(train, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "n.net"
     out.write_bytes(b"the net before")
-    wanted = ["--out", str(out), "--hidden", "8", "--piece-values", "--rate", "1", "--epochs", "100"]
-    assert main(["train", str(path), *wanted]) == 1
+    assert train("--shape", "ALL -> 8 -> values", "--rate", 1, "--epochs", 100) == 1
     said = capsys.readouterr().err
     assert re.search(r"train: training diverged in epoch \d+: its layer 'value_constants' has a weight of", said)
     assert "play would overflow with more than 2184; try a rate below 1\n" in said
@@ -412,17 +366,12 @@ def test_a_net_with_which_play_would_overflow_is_not_written(tmp_path: Path, cap
 
 
 @pytest.mark.parametrize(("rate", "is_named"), [("100", True), ("0.004", False)])
-def test_a_net_that_predicts_no_better_than_an_even_score_is_named(tmp_path: Path, capsys, rate, is_named) -> None:
-    path = tmp_path / "p.bin"
-    path.write_bytes(sample().tobytes())
-    words = ["train", str(path), "--out", str(tmp_path / "n.net"), "--hidden", "16", "--epochs", "2", "--rate", rate]
-    assert main(words) == 0
+def test_a_net_that_predicts_no_better_than_an_even_score_is_named(train, capsys, rate, is_named) -> None:
+    assert train("--hidden", 16, "--epochs", 2, "--rate", rate) == 0
     assert ("no better than an even score does" in capsys.readouterr().err) == is_named
 
 
-def test_the_error_of_the_start_is_shown_also_after_a_break(tmp_path: Path, capsys) -> None:
-    path, start = tmp_path / "p.bin", tmp_path / "start.net"
-    path.write_bytes(sample().tobytes())
+def test_the_error_of_the_start_is_shown_also_after_a_break(train, tmp_path: Path, capsys) -> None:
     settings = TrainingSettings(Shape("ALL", 16), epochs=3)
     net = Trainer(sample(), settings).run()
     assert net.start_error is None
@@ -437,9 +386,8 @@ def test_the_error_of_the_start_is_shown_also_after_a_break(tmp_path: Path, caps
     Trainer(sample(), further, checkpoint=state, start=net.network).run(stop_in_the_second)
     assert state.exists()
     assert Trainer(sample(), further, checkpoint=state, start=net.network).run().start_error == whole.start_error
-    save_net(net.network, start)
-    words = ["train", str(path), "--start", str(start), "--out", str(tmp_path / "on.net"), "--epochs", "1"]
-    assert main([*words, "--rate", "0.0001"]) == 0
+    save_net(net.network, start := tmp_path / "start.net")
+    assert train("--start", start, "--epochs", 1, "--rate", "0.0001") == 0
     assert re.search(r"on validation games [\d.]+ \(the start [\d.]+\); the net", capsys.readouterr().out)
 
 
@@ -461,39 +409,35 @@ def test_the_scale_of_scores_is_found_and_is_no_more_than_that_of_the_terms() ->
 def test_a_course_has_steps_enough_with_what_is_left_to_learn_from() -> None:
     found = [course_for(played(150)[:4100], 4096, None, validation).epochs for validation in (1e-9, 0.02)]
     assert found == [MIN_STEPS / 2, MIN_STEPS]
-    assert course_for(played(150)[:12300], 4096, None, 0.02, together=3).epochs == MIN_STEPS
 
 
-def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, out = tmp_path / "p.bin", tmp_path / "n.net"
-    path.write_bytes(sample().tobytes())
-    words = ["train", str(path), "--out", str(out), "--epochs", "2", "--hidden", "16,8", "--features", "all+h"]
-    assert main(words) == 0
+def test_the_command_trains_a_net_that_can_be_loaded(train, tmp_path: Path, capsys) -> None:
+    out, words = tmp_path / "n.net", ("--epochs", 2, "--hidden", 16, "--features", "all+h")
+    assert train(*words) == 0
     assert "Done: 2 epochs" in capsys.readouterr().out
-    assert load_net(out).shape == Shape("ALL+H", 16, 8)
+    assert load_net(out).shape == Shape("ALL+H", 16)
     assert load_net(out).k == default().k  # a centipawn of it promises what one of the terms does
     assert len((tmp_path / "n.net.log").read_text().splitlines()) == 2
     assert not (tmp_path / "n.net.state").exists()
-    assert main([*words, "--quiet"]) == 0
+    assert train(*words, "--quiet") == 0
     said = capsys.readouterr()
     assert said.out.startswith("Done: ") and said.out.count("\n") == 1 and not said.err
     on = tmp_path / "on.net"
     save_net(replace(load_net(out), search={"razor_depth": 2}), out)
-    assert main(["train", str(path), "--start", str(out), "--out", str(on), "--epochs", "1"]) == 0
+    assert train("--start", out, "--epochs", 1, out="on.net") == 0
     assert load_net(on).shape == load_net(out).shape and load_net(on).search == {"razor_depth": 2}
     capsys.readouterr()
-    assert main(["train", str(path), "--start", str(out), "--out", str(on), "--hidden", "16"]) == 1
+    assert train("--start", out, "--hidden", 8, out="on.net") == 1
     assert "the net to start from is" in capsys.readouterr().err
 
 
-def test_a_net_does_not_replace_the_one_that_it_starts_from(tmp_path: Path, capsys) -> None:
-    path, net, link = tmp_path / "p.bin", tmp_path / "my.net", tmp_path / "other.net"
-    path.write_bytes(sample().tobytes())
+def test_a_net_does_not_replace_the_one_that_it_starts_from(train, tmp_path: Path, capsys) -> None:
+    net, link = tmp_path / "my.net", tmp_path / "other.net"
     save_net(random_net(Shape("ALL", 4)), net)
     link.symlink_to(net)
     before = net.read_bytes()
     for out in (net, link):
-        assert main(["train", str(path), "--start", str(net), "--out", str(out), "--epochs", "1"]) == 2
+        assert train("--start", net, "--epochs", 1, out=out) == 2
         assert f"'{out}' is also an input; name another output file" in capsys.readouterr().err
     assert net.read_bytes() == before
 
@@ -504,43 +448,29 @@ def test_a_log_that_cannot_be_written_is_refused_before_positions_are_read(tmp_p
     assert "n.net.log'" in (printed := capsys.readouterr().err) and "it is a folder" in printed
 
 
-def test_a_shape_that_the_start_is_no_part_of_is_refused_before_games_are_searched(tmp_path: Path, capsys) -> None:
-    words = ["train", "not/read.pgn", "--out", str(tmp_path / "n.net"), "--rescore", "1000"]
-    assert main([*words, "--start", "gen1", "--hidden", "16"]) == 1
-    assert "the net to start from is ALL -> 64 -> 1, and not ALL -> 16 -> 1" in capsys.readouterr().err
-
-
-def test_ctrl_c_before_the_first_epoch_has_ended_is_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_before_the_first_epoch_has_ended_keeps_nothing(train, tmp_path: Path, monkeypatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Trainer, "_compile", interrupted)
-    path, out = tmp_path / "p.bin", tmp_path / "n.net"
-    path.write_bytes(sample().tobytes())
-    assert main(["train", str(path), "--out", str(out)]) == INTERRUPTED
-    assert capsys.readouterr().err.endswith("train: stopped before the first epoch ended: nothing is kept\n")
-    assert not out.exists()
+    assert train() == INTERRUPTED
+    assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
 
 
-def test_the_command_suggests_another_out_next_to_the_checkpoint_of_another_training(tmp_path: Path, capsys) -> None:
-    path, out = tmp_path / "p.bin", tmp_path / "n.net"
-    path.write_bytes(sample().tobytes())
+def test_the_checkpoint_of_another_training_is_refused(train, tmp_path: Path, capsys) -> None:
     Trainer(sample(), TrainingSettings(Shape("ALL", 4), epochs=1), checkpoint=tmp_path / "n.net.state").run()
-    assert main(["train", str(path), "--out", str(out), "--hidden", "4", "--epochs", "2"]) == 1
-    printed = "n.net.state' belongs to training with other data or settings; remove it to train from the beginning, or "
-    assert f"{printed}name another --out\n" in capsys.readouterr().err
+    assert train("--hidden", 4, "--epochs", 2) == 1
+    said = "n.net.state' belongs to training with other data or settings: remove it to train from the beginning\n"
+    assert said in capsys.readouterr().err
 
 
-def test_what_a_net_has_learned_is_changed_gently(tmp_path: Path) -> None:
-    path, out = tmp_path / "p.bin", tmp_path / "on.net"
-    path.write_bytes(sample().tobytes())
-    assert main(["train", str(path), "--start", "gen1", "--out", str(out), "--quiet"]) == 0
+def test_what_a_net_has_learned_is_changed_gently(train, tmp_path: Path) -> None:
+    out = tmp_path / "n.net"
+    assert train("--start", "gen1", "--quiet") == 0
     before, after = load_net(find_net("gen1")), load_net(out)
     assert after.k == before.k and after.about["settings"]["rate"] == FURTHER_RATE < TrainingSettings().rate
     assert after.about["training"]["epochs"] == FURTHER_EPOCHS
-    assert main(["train", str(path), "--start", "gen1", "--rate", "0.004", "--out", str(out), "--quiet"]) == 0
+    assert train("--start", "gen1", "--rate", "0.004", "--epochs", 1, "--quiet") == 0
     assert load_net(out).about["settings"]["rate"] == 0.004
 
 
@@ -554,44 +484,16 @@ def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path)
     assert learn_scores.signatures == compiled
 
 
-def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    games, out = tmp_path / "g.pgn", tmp_path / "n.net"
-    games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n' * 60)
-    words = ["train", "--objective", "pqr", "--hidden", "16", "--epochs", "30", "--rate", "0.01", "--out", str(out)]
-    assert main([*words, str(games)]) == 0
-    rows = [json.loads(line) for line in (tmp_path / "n.net.log").read_text().splitlines()]
-    assert rows[-1]["error"] < 0.9 * rows[0]["error"]  # at best 0.72 of it
-    assert load_net(out).about["settings"]["objective"]["pqr"]
-    assert main([*words, "--epochs", "1", "--k", "150", "--quiet", str(games)]) == 0
-    assert load_net(out).k == 150
-    further = ["--start", str(out), "--epochs", "1", "--quiet", "--out", str(tmp_path / "on.net")]
-    assert main([*words, *further, str(games)]) == 0
-    assert load_net(tmp_path / "on.net").k == 150
-    (tmp_path / "p.bin").write_bytes(sample().tobytes())
-    assert main([*words, str(tmp_path / "p.bin")]) == 1
-    assert "is not PGN" in capsys.readouterr().err
-
-
-def test_moves_are_counted_and_not_the_three_positions_of_each(tmp_path: Path, monkeypatch, capsys) -> None:
-    rows = (Supported(least, Shape("ALL", hidden), 0.1, "") for least, hidden in ((0, 4), (500, 16)))
-    monkeypatch.setattr(shapes, "SUPPORTED", tuple(rows))
-    games, out = tmp_path / "g.pgn", tmp_path / "n.net"
-    games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n' * 60)  # 300 moves
-    words = ["train", "--objective", "pqr", "--epochs", "1", "--out", str(out), str(games)]
-    assert main(words) == 0 and load_net(out).shape.hidden == 4
-    capsys.readouterr()
-    assert main([*words, "--hidden", "16"]) == 0
-    assert "300 positions support about 4 neurons; 16 would overfit" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (["--hidden", "x"], 2, "--hidden"),
         (["--hidden", "9999"], 1, "neurons"),
-        (["--hidden", "9" * 5000], 1, "neurons"),
+        (["--hidden", "9" * 5000], 2, "--hidden"),
+        (["--hidden", "8", "--shape", "ALL -> 8 -> 1"], 2, "--shape says all of the shape"),
+        (["--start", "gen1", "--hidden", "16"], 1, "start from is ALL -> 64 -> 1, and not ALL -> 16 -> 1"),
         (["--features", "ALL+"], 1, "at the end"),
-        (["--piece-values", "--features", "H"], 1, "features ALL"),
+        (["--shape", "H -> 8 -> values"], 1, "features ALL"),
         (["--blend", "2"], 2, "--blend"),
         (["--epochs", "0"], 2, "epochs"),
         (["--validation", "0"], 2, "'0' is not a number above 0 and below 1"),
@@ -599,56 +501,15 @@ def test_moves_are_counted_and_not_the_three_positions_of_each(tmp_path: Path, m
         (["--start", "/nowhere.net"], 1, "there is no net '/nowhere.net'"),
         (["--validation", "0.999999"], 1, "positions are kept for validation, and none is left to learn from"),
         (["--validation", "0.0000001"], 1, "positions are too few to keep some games for validation"),
-        (["--factorised"], 1, "ALL has no features by the own king"),
-        (["--factorised", "--features", "KING8*ALL+ALL"], 1, "learns ALL for all squares of the own king"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(tmp_path: Path, capsys, words: list[str], code: int, said: str) -> None:
-    path = tmp_path / "p.bin"
-    path.write_bytes(sample().tobytes())
-    assert main(["train", str(path), "--out", str(tmp_path / "n.net"), *words]) == code
+def test_what_cannot_be_trained_is_refused(
+    train, tmp_path: Path, capsys, words: list[str], code: int, said: str
+) -> None:
+    assert train(*words) == code
     errors = capsys.readouterr().err
     assert said in errors and "Traceback" not in errors
     assert not (tmp_path / "n.net").exists()
-
-
-def test_games_without_scores_are_searched_and_tune_the_net_that_searches_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    games, out = tmp_path / "g.pgn", tmp_path / "n.net"
-    moves = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O"
-    games.write_text("".join(f'[Result "{result}"]\n\n{moves} {result}\n\n' for result in ("1-0", "0-1") * 40))
-    words = ["train", str(games), "--out", str(out), "--start", "gen1", "--epochs", "1"]
-    assert main(words) == 1
-    assert "--rescore 1000 makes scores for games without them, by searches" in capsys.readouterr().err
-    games.with_name("g.pgn.scores").write_text("of learn, which chooses other positions")
-    assert main([*words, "--rescore", "30", "--no-match"]) == 0
-    printed = capsys.readouterr().out
-    assert "positions are few: the net has more weights than that" in printed
-    assert load_net(out).shape == load_net(SHIPPED / "gen1.net").shape
-    scores = games.with_name("g.pgn.train.scores")
-    first = scores.read_bytes()
-    assert games.with_name("g.pgn.scores").read_text() == "of learn, which chooses other positions"
-    assert main([*words, "--rescore", "30", "--no-match"]) == 0 and scores.read_bytes() == first
-    assert f"scores from file '{scores}'" in (printed := capsys.readouterr().out) and "Searching" not in printed
-    assert main([*words, "--rescore", "30", "--objective", "pqr"]) == 2
-
-
-@pytest.mark.parametrize("option", ["--blend", "--blend-from", "--power"])
-def test_moves_are_not_learned_with_what_says_how_to_learn_scores(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", "g.pgn", "--out", str(tmp_path / "n.net"), "--objective", "pqr", option, "0.5"]) == 2
-    assert "--blend, --blend-from and --power are for scores" in capsys.readouterr().err
-
-
-def test_ctrl_c_in_the_match_of_a_net_gives_its_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained = Trained(load_net(SHIPPED / "gen1.net"), 0.1, 0.1, 0.1, 0.2, 1, 1.0, interrupted=False)
-    monkeypatch.setattr(train, "_train", lambda *_: trained)
-    monkeypatch.setattr(train, "prove", lambda *_: Proof(GAIN, "", Tally(), 1.0, interrupted=True))
-    words = ["games.pgn", "--out", str(tmp_path / "n.net"), "--start", "gen1", "--rescore", "30"]
-    assert train.run_train(words) == INTERRUPTED
-    assert train.run_train([*words, "--no-match"]) == 0
 
 
 def test_what_ctrl_c_has_left_running_adds_nothing_to_later_errors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -694,88 +555,6 @@ def test_only_a_card_with_numbers_says_what_a_net_has_learned_from(
     assert learned_by(replace(net, about={"data": []})) is None
 
 
-SETS = {
-    "KING8*ALL": "ALL",
-    "MIRRORED(KING8*ALL)": "MIRRORED(ALL)",
-    "H+KING*(ALL+D1)": "ALL+D1",
-    "KING8*H+KING*H": "H",
-    "ALL+KING8*ALL+KING8*V": "V",
-    "KING8*MIRRORED(KING8)*H": "H",
-}
-
-
-@pytest.mark.parametrize(("features", "added"), SETS.items())
-def test_what_is_by_the_own_king_is_trained_without_it_too(features: str, added: str) -> None:
-    assert factorised(Shape(features, 8)).features == f"{features}+{added}"
-
-
-@pytest.mark.parametrize("features", SETS)
-def test_the_net_scores_as_it_did_while_it_was_trained(features: str) -> None:
-    shape, positions = Shape(features, 8), unpack(sample()[:60])
-    trained = factorised(shape)
-    layers = random_layers(trained, 3)
-    found = folded(layers, shape)
-    assert {name: array.shape for name, array in found.items()} == shape.layers()
-    before = exact_scores(trained, layers, positions)
-    assert exact_scores(shape, found, positions) == pytest.approx(before, abs=1e-9)
-    assert before.std() > 0.1
-
-
-def test_no_weight_is_folded_beyond_its_bounds() -> None:
-    shape = Shape("KING8*H", 4)
-    layers = random_layers(factorised(shape), 1)
-    layers["inputs"][:] = 0.8 * MAX_WEIGHT
-    assert (folded(layers, shape)["inputs"] == MAX_WEIGHT).all()
-
-
-def test_a_net_that_is_continued_begins_with_its_own_scores() -> None:
-    net, positions = random_net(Shape("KING8*H", 8)), unpack(sample()[:40])
-    trained = factorised(net.shape)
-    before = exact_scores(net.shape, net.as_floats, positions)
-    assert exact_scores(trained, extended(net.as_floats, trained), positions) == pytest.approx(before, abs=1e-9)
-
-
-NO_KING, SHARED = "has no features by the own king to learn for all its squares at once", "learns ALL for all squares"
-
-
-@pytest.mark.parametrize(
-    ("features", "said"), [("ALL", NO_KING), ("KING8", NO_KING), ("ALL+KING8*ALL", SHARED), ("H*V", NO_KING)]
-)
-def test_a_set_without_anything_to_share_is_refused(features: str, said: str) -> None:
-    with pytest.raises(TrainingError, match=said):
-        factorised(Shape(features, 8))
-
-
-def test_groups_of_squares_where_no_king_has_been_learn_what_pieces_are_worth() -> None:
-    places = KINGS["KING8"].places
-    at_home = np.array([_groups(record, places) <= {0, 1, 2, 3} for record in unpack(sample())])
-    records, learned = sample()[at_home], []
-    for is_factorised in (False, True):
-        settings = TrainingSettings(Shape("KING8*ALL", 8), epochs=15, batch=16, rate=0.01, validation=0.1)
-        trained = Trainer(records, replace(settings, factorised=is_factorised)).run()
-        inputs = trained.network.as_floats["inputs"].reshape(8, -1, 8)
-        learned.append(np.abs(np.corrcoef(inputs[:4].mean(axis=0).ravel(), inputs[5].ravel())[0, 1]))
-    assert learned[1] > 0.5 > 2 * learned[0]
-
-
-def _groups(record: np.void, places: tuple[int, ...]) -> set[int]:
-    """The groups of squares of both kings, each as its side sees it."""
-    kings, (white, black) = int(record["pieces"][5]), (int(colour) for colour in record["colours"])
-    return {places[chess.lsb(kings & white)], places[chess.lsb(kings & black) ^ 56]}
-
-
-def test_the_command_trains_factorised_and_says_so_in_the_net(tmp_path: Path, capsys) -> None:
-    path, out = tmp_path / "p.bin", tmp_path / "n.net"
-    path.write_bytes(sample().tobytes())
-    arguments = ["train", str(path), "--epochs", "1", "--hidden", "8", "--out", str(out), "--factorised", "--quiet"]
-    assert main([*arguments, "--features", "KING8*H"]) == 0
-    net = load_net(out)
-    assert net.shape == Shape("KING8*H", 8) and net.about["settings"]["factorised"] is True
-    capsys.readouterr()
-    assert main([*arguments, "--features", "H"]) == 1
-    assert "train: H has no features by the own king" in capsys.readouterr().err
-
-
 SHARE = 0.1
 
 
@@ -793,8 +572,8 @@ def numbered() -> np.ndarray:
     return records
 
 
-def order_of(records: np.ndarray, together: int = 1, seed: int = 1) -> TrainingOrder:
-    return TrainingOrder(blocks_of(records), SHARE, together, seed, mirrors=True)
+def order_of(records: np.ndarray, seed: int = 1) -> TrainingOrder:
+    return TrainingOrder(blocks_of(records), SHARE, seed, mirrors=True)
 
 
 @pytest.mark.usefixtures("small")
@@ -816,23 +595,10 @@ def test_an_epoch_goes_through_each_position_once(games_are_known: bool) -> None
         epochs.append(places.tolist())
     assert epochs[0] != epochs[1]
     again, other = (
-        np.concatenate([some.records["score"][some.order] for some in order_of(records, 1, seed).portions(0)])
+        np.concatenate([some.records["score"][some.order] for some in order_of(records, seed).portions(0)])
         for seed in (1, 2)
     )
     assert again.tolist() == epochs[0] != other.tolist()
-
-
-@pytest.mark.usefixtures("small")
-def test_records_that_are_learned_together_stay_together() -> None:
-    records = numbered()[:399]
-    found = order_of(records, together=3)
-    firsts = np.concatenate([some.records["score"][some.order] for some in found.portions(0)])
-    assert (firsts % 3 == 0).all() and len(set(firsts.tolist())) == len(firsts) == found.count
-    assert 3 * found.count + len(found.validation) == 399
-    for portion in found.portions(0):
-        places = portion.records["score"]
-        assert np.array_equal(portion.records, records[places])
-        assert (np.diff(places.reshape(-1, 3), axis=1) == 1).all()
 
 
 def test_of_many_positions_that_validate_some_are_taken_evenly(monkeypatch: pytest.MonkeyPatch) -> None:

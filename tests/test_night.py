@@ -25,16 +25,16 @@ from merino.eval.families import default, find_net
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
 from merino.formats.packed_files import games_with_scores, rescaled
-from merino.lab.nets import night_command, shapes, training
-from merino.lab.nets.gradient import Gradient, Layout, Objective
+from merino.lab.nets import gpu, night_command, shapes
+from merino.lab.nets.gradient import Gradient, Layout
 from merino.lab.nets.night import ladder, learner
 from merino.lab.nets.night.ladder import rungs_of
 from merino.lab.nets.night.learner import Lesson, begin, fit_generation, learned_before, shape_for
 from merino.lab.nets.night.state import LadderMatch, NightFolder, NightPlan, NightState, load_state, nothing, summary
 from merino.lab.nets.night_command import run_night
 from merino.lab.nets.plots import NIGHT_PICTURES, _nets_ladder
-from merino.lab.nets.shapes import SUPPORTED, caution, epochs_for, games_to_teach, supported_by
-from merino.lab.nets.starting import is_part, random_layers
+from merino.lab.nets.shapes import SUPPORTED, caution, games_to_teach, supported_by
+from merino.lab.nets.starting import fault_of_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.learn.errors import LearnError, TrainingError
 from merino.learn.improve import rounds as rounds_state
@@ -60,7 +60,8 @@ STEPS = {"play_games": 2, "fit_generation": 2, "play_match": 1}  # at which call
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training of a few epochs."""
-    monkeypatch.setattr(shapes, "epochs_for", lambda *_: 4)
+    monkeypatch.setattr(shapes, "EPOCHS", 4)
+    monkeypatch.setattr(shapes, "MIN_STEPS", 1)
 
 
 @pytest.fixture
@@ -162,11 +163,11 @@ def test_scores_of_a_night_look_ahead_if_asked_and_an_older_one_goes_on_as_it_wa
 
 
 def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def on_a_processor(layout: Layout, objective: Objective, batch: int) -> Gradient:
+    def on_a_processor(layout: Layout, batch: int) -> Gradient:
         return Gradient(layout, ThreadPoolExecutor(2), 2, batch)
 
-    monkeypatch.setattr(training, "GpuGradient", on_a_processor)
-    monkeypatch.setattr(learner, "check_gpu", lambda shape, pqr: None)
+    monkeypatch.setattr(gpu, "GpuGradient", on_a_processor)
+    monkeypatch.setattr(learner, "check_gpu", lambda shape: None)
     ran(tmp_path / "run", generations=1, gpu=True)
     about = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about
     assert about["settings"]["gpu"] is True and about["data"]["recipe"].endswith(" --gpu")
@@ -357,7 +358,7 @@ def test_a_net_trained_further_gets_groups_of_the_own_king_if_positions_support_
     start = Network(parse_shape("ALL mirrored -> 512 -> 1 x 8"), {}, 200.0)
     found, goes_on, reason = shape_for(140_000_000, start, 150_000_000)
     assert goes_on and found.features.startswith("MIRRORED(KING[") and (found.hidden, found.outputs) == (512, 8)
-    assert "groups of squares of the own king" in reason and is_part(start.shape, found)
+    assert "groups of squares of the own king" in reason and not fault_of_part(start.shape, found)
     gen13 = load_net(find_net("gen13"))
     assert shape_for(140_000_000, gen13, 150_000_000)[:2] == (gen13.shape, True)
 
@@ -380,7 +381,6 @@ def test_few_positions_support_few_neurons_and_many_epochs() -> None:
     assert widths == sorted(widths) == [supported_by(row.least).shape.hidden for row in SUPPORTED]
     assert all(row.least < other.least and row.reason for row, other in pairwise(SUPPORTED))
     assert supported_by(49_999).shape.hidden < supported_by(50_000).shape.hidden
-    assert epochs_for(10_000_000, 4096) == 10 < epochs_for(20_000, 4096)
     assert "68,000 positions support about 32 neurons; 128 would overfit" in caution(Shape(hidden=128), 68_000)
     assert "about 120,000 positions" in caution(Shape(hidden=128), 68_000)
     assert "or give the net 32 neurons. What they support" in caution(Shape(hidden=128), 68_000)  # by whatever option

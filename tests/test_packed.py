@@ -27,7 +27,6 @@ from merino.formats.packed_files import (
     all_positions,
     is_held_out,
     packed_positions,
-    packed_triples,
     shuffled,
     write_packed_file,
 )
@@ -126,31 +125,6 @@ def test_games_that_begin_with_a_comment_are_read_as_games(pgn: Path, comment: s
     plain = all_positions(pgn)
     pgn.write_text(comment + GAME)
     assert all_positions(pgn).tobytes() == plain.tobytes() != b""
-
-
-def test_a_triple_is_a_move_played_and_another_one(pgn: Path) -> None:
-    triples = np.concatenate(list(packed_triples(pgn)))
-    with pgn.open() as file:
-        moves = list(chess.pgn.read_game(file).mainline_moves())
-    assert len(triples) == 3 * len(moves)
-    board = chess.Board()
-    for move, (before, after, other) in zip(moves, triples.reshape(-1, 3), strict=True):
-        assert before.tobytes() == naive(board, 0, 2, 1)
-        others = []
-        for each in board.legal_moves:
-            board.push(each)
-            others.append((each, naive(board, 0, 2, 1)))
-            board.pop()
-        assert after.tobytes() == dict(others)[move]
-        assert other.tobytes() in [packed for each, packed in others if each != move]
-        board.push(move)
-
-
-def test_triples_need_games(tmp_path: Path) -> None:
-    path = tmp_path / "p.txt"
-    path.write_text(f"{chess.STARTING_FEN} | 20 | 0.5\n")
-    with pytest.raises(PackedError, match=r"p\.txt is not PGN"):
-        list(packed_triples(path))
 
 
 def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """`merino spsa`: files of parameters, the plan and the simulation as a user sees them."""
 
 import json
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,9 @@ from merino.eval.linear.weights import as_mapping, defaults, save
 from merino.lab.tune.command import run_spsa
 from merino.lab.tune.methods import METHODS, after, estimate, initial_state, next_pair
 from merino.lab.tune.parameters import (
+    MAX_COST,
+    MAX_SIZE,
+    MIN_SIZE,
     TunedParameter,
     TuneError,
     check,
@@ -28,7 +29,6 @@ from merino.lab.tune.parameters import (
     own_parameters,
     read_lines,
     read_toml,
-    rounding_warnings,
     settings_for,
 )
 from merino.lab.tune.rules import PairResult
@@ -119,13 +119,13 @@ def test_a_term_of_two_values_is_tuned_by_phase():
     ("text", "said"),
     [
         ("a, 1, 0, 2, 1", "file:1: expected 'name, start, min, max, c_end, r_end'"),
-        ("a, 1, 0, 2, x, 1", "file:1: 'x' is not a number"),
+        ("a, 1, 0, 2, x, 1", "file:1: could not convert string to float: 'x'"),
         ("# one\na, 3, 0, 2, 1, 1", "file:2: a: start = 3 is outside the bounds 0..2"),
-        ("a, 1, 0, 2, 0, 1", "file:1: a: c_end = 0"),
-        ("a, 1, 0, 2, 1, -1", "file:1: a: r_end = -1; it must be above 0"),
+        ("a, 1, 0, 2, 0, 1", "file:1: a: c_end = 0 is not from 1e-09 to 1e+12"),
+        ("a, 1, 0, 2, 1, -1", "file:1: a: r_end = -1 is not from"),
         ("a, 1, 1, 1, 1, 1", "file:1: a: the bounds 1..1 leave nothing to tune"),
         ("a, 0.5, 0.2, 0.9, 1, 1", "file:1: a: the bounds 0.2..0.9 hold no two integers"),
-        ("a, nan, 0, 2, 1, 1", "file:1: a: start = nan is not a finite number"),
+        ("a, nan, 0, 2, 1, 1", "file:1: a: start = nan is outside the bounds"),
         ("a, real, 1, 0, 2, 1, 1", "file:1: the type of a must be 'int' or 'float', not 'real'"),
         ("a, 1, 0, 2, 1, 1\na, 1, 0, 2, 1, 1", "file: a is listed twice"),
         ("\n# nothing\n", "file lists no parameters"),
@@ -149,35 +149,24 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
         ("[RookOpen_mg]\nc_end = true", "file: [RookOpen_mg]: c_end = True is not a number"),
         ('[RookOpen_mg]\nc_end = 1\ntype = "whole"', "file: [RookOpen_mg]: type must be 'int' or 'float', not 'whole'"),
         ("[RookOpen_mg]\nc_end = 1\ntype = ['int']", "file: [RookOpen_mg]: type must be 'int' or 'float', not ['int']"),
-        pytest.param(f"[RookOpen_mg]\nc_end = 1{'0' * 400}", "file: [RookOpen_mg]: c_end is too large", id="large"),
+        pytest.param(f"[RookOpen_mg]\nc_end = 1{'0' * 400}", "file: [RookOpen_mg]: c_end = 10", id="large"),
         pytest.param(f"[RookOpen_mg]\nc_end = 1{'0' * 5000}", "file: Exceeds the limit", id="long"),
         pytest.param(f"a = {'[' * 3000}{']' * 3000}", "file: ", id="deep"),
-        ("[RookOpen_mg]\nc_end = 1e200\ndist = 1", "file: RookOpen_mg: c_end = 1e+200 and dist = 1 do not match"),
-        ("[RookOpen_mg]\nc_end = 1e-200\ndist = 1", "file: RookOpen_mg: c_end = 1e-200 and dist = 1 do not match"),
+        ("[RookOpen_mg]\nc_end = 1e200\ndist = 1", "file: [RookOpen_mg]: c_end = 1e+200 is not a number up to 1e+12"),
+        ("[RookOpen_mg]\nc_end = 1e-200\ndist = 1", "file: RookOpen_mg: c_end = 1e-200 is not from"),
         (
             "[RookOpen_mg]\nc_end = 5\ndist = 0.001\nelo = 5000",
             "file: RookOpen_mg: a displacement costs 5e+03 Elo at 0.001, and so 1.25e+11 at c_end; 1000000 is the most",
         ),
         ("[RookOpen_mg]\nc_end = 1\nelo = 1e9", "file: RookOpen_mg: a displacement costs 1e+09 Elo at 1"),
         ("[RookOpen_mg]\ndist = -1", "file: RookOpen_mg: c_end = -2.2"),
-        ("[RookOpen_mg]\nc_end = 1\ndist = 0", "file: RookOpen_mg: dist = 0; it must be above 0"),
+        ("[RookOpen_mg]\nc_end = 1\ndist = 0", "file: RookOpen_mg: dist = 0 is not from"),
     ],
 )
 def test_a_faulty_table_is_named_with_its_fault(text, said):
     with pytest.raises(TuneError) as caught:
         read_toml(text, "file", own_parameters(default()))
     assert str(caught.value).startswith(said)
-
-
-def test_a_perturbation_that_rounds_to_nothing_gives_a_warning():
-    rows = [
-        TunedParameter("a", 1, 0, 2, 0.3),
-        TunedParameter("b", 1, 0, 2, 0.3, whole=False),
-        TunedParameter("c", 1, 0, 2, 0.5),
-    ]
-    (warning,) = rounding_warnings(rows)
-    assert warning.startswith("a: c_end = 0.3")
-    assert "40% of the last pairs" in warning
 
 
 def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixture[str]):
@@ -207,20 +196,19 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     file = tmp_path / "some.toml"
     file.write_text("".join(f"[{row.name}]\nc_end = {(row.bounds[1] - row.bounds[0]) / 8}\n" for row in PARAMETERS[:8]))
     lines = {}
-    for target in ("2", "7.9", "9"):
+    for target in ("2", "9"):
         assert run_spsa(["plan", str(file), "--target", target]) == 0
         lines[target] = capsys.readouterr().out.splitlines()
     assert lines["2"][0].startswith("8 parameters; 8 Elo to gain")
     pairs = int(lines["2"][1].split()[0])
     assert lines["2"][1] == f"{pairs} pairs of games ({2 * pairs} games) leave 2 Elo to gain"
-    assert lines["7.9"][2].startswith("So few pairs bring hardly any method a gain")
     assert lines["9"][1] == "No games are needed: the start is expected to lose no more than 8 Elo"
 
 
 PAGE = "docs/tuning.md"
 SMALL = {
     "simulate": ["--parameters", "1", "--pairs", "40", "--runs", "2"],
-    "scan": ["--games", "2", "--nodes", "10", "--points", "2"],
+    "scan": ["--games", "2", "--nodes", "10", "--values", "20,30"],
     "tune": ["--pairs", "2", "--nodes", "10"],
 }
 
@@ -248,8 +236,9 @@ def test_every_command_of_the_page_runs_in_small(
     [
         (["simulate", "S9"], "there is no setting 'S9'"),
         (["simulate", "--methods", "adam"], "there is no method 'adam'"),
-        (["simulate", "--runs", "1"], "one run has no standard error"),
+        (["simulate", "--runs", "1"], "'1' is not a whole number from 2 on"),
         (["simulate", "--pairs", "0"], "'0' is not a whole number"),
+        (["simulate", "--parameters", "4,3000000"], "are not numbers of parameters, each at most 1000"),
     ],
 )
 def test_a_wrong_command_line_is_explained(arguments, said):
@@ -258,46 +247,18 @@ def test_a_wrong_command_line_is_explained(arguments, said):
     assert said in str(caught.value)
 
 
-def test_parameters_beyond_all_memory_are_refused():
-    with pytest.raises(CommandError, match="spsa simulate: not enough memory for 3000000 parameters"):
-        run_spsa(["simulate", "--parameters", "3000000", "--methods", "bspsa", "--pairs", "1", "--runs", "2"])
-
-
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        ("c_end = 1e-170", "razor_margin: c_end = 1e-170 does not match the bounds 50..800"),
-        ("c_end = 1e200", "razor_margin: c_end = 1e+200 does not match the bounds 50..800"),
-        ("c_end = 1e-6\ndist = 1e-7", "razor_margin: dist = 1e-07 does not match the bounds 50..800"),
-        ("c_end = 20\nr_end = 1e308", "razor_margin: r_end = 1e+308; 1e+09 is the most"),
-        ("c_end = 20\nelo = 1e-300", "razor_margin: elo = 1e-300; 1e-06 is the least"),
-    ],
-)
-def test_a_tune_of_numbers_far_from_any_scale_is_refused(table: str, said: str, tmp_path: Path):
-    file = tmp_path / "far.toml"
-    file.write_text(f"[razor_margin]\n{table}\n")
-    with pytest.raises(CommandError, match=re.escape(said)):
-        run_spsa(["tune", str(file), "--pairs", "2", "--nodes", "5"])
-    assert not (tmp_path / "far.tune.npz").exists()
-    row = TunedParameter("a", 0, -1e300, 1e300, 1e299, whole=False)
-    for each in (row, replace(row, low=0, high=1e-60, c_end=1e-61)):
-        with pytest.raises(TuneError, match=r"the bounds .* are too wide or too narrow to tune"):
-            check_tunable([each], {"a": Number(0, -1e301, 1e301)})
-
-
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
-def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, scale: float):
-    for share in (1e-8, 1.0, 1e8):
-        for elo in (1e-6, 1.0, 1e6):
-            step = None if elo == 1.0 else 1e9
-            row = TunedParameter("a", 0, -scale, scale, share * scale, step, False, elo, share * scale)
-            check_tunable([check(row, "a")], {"a": Number(0, -scale, scale)})
+@pytest.mark.parametrize("span", [MIN_SIZE, 1.0, MAX_SIZE])
+def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, span: float):
+    for size in (MIN_SIZE, 1.0, MAX_SIZE):
+        for elo in (MIN_SIZE, 1.0, MAX_COST):
+            step = None if elo == 1.0 else MAX_SIZE
+            row = check(TunedParameter("a", 0, 0, span, size, step, False, elo, size), "a")
             settings = settings_for(METHODS[method], [row], 50)
             state, random = initial_state(settings, np.zeros(1)), seed_state(1)
             for number, y in enumerate((2.0, -2.0, 0.0, 1.0, 2.0), start=1):
                 state = after(settings, state, PairResult(number, *next_pair(settings, state, number, random), y))
-            assert np.isfinite(estimate(settings, state)).all(), (share, elo)
+            assert np.isfinite(estimate(settings, state)).all(), (size, elo)
 
 
 def test_a_fault_in_a_file_ends_the_command_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -320,7 +320,6 @@ def test_only_games_with_scores_look_ahead(tmp_path: Path, pgn: Path, capsys: py
         (["positions", str(packed), "--lambda", "0.8"], "--lambda needs games"),
         (["train", str(packed), "--lambda", "0.8"], "--lambda needs games"),
         (["positions", str(pgn), "--lambda", "0.8", "--out", str(tmp_path / "g.vf")], "look ahead when it is read"),
-        (["train", str(pgn), "--lambda", "0.8", "--rescore", "9"], "--lambda looks ahead in games with scores"),
         (["train", str(pgn), "--lambda", "1"], "from 0 to below 1"),
     ):
         assert main(refused) in (1, 2) and why in capsys.readouterr().err

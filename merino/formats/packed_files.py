@@ -2,8 +2,6 @@
 
 The formats are packed files (`formats.packed`), games with scores (PGN, viriformat), and lines of text, `FEN | score |
 result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
-
-For the PQR objective, triples of positions are made of games: before a move, after it, and after another legal move.
 """
 
 from __future__ import annotations
@@ -18,16 +16,10 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from merino.core.board.bitboard import FULL, WHITE
-from merino.core.board.fen import FenError, parse_fen
-from merino.core.board.makemove import make
-from merino.core.board.movegen import ALL, MAX_MOVES, generate
-from merino.core.board.position import POSITION, side_to_move
+from merino.core.board.fen import MAX_FEN_BYTES, FenError, parse_fen, write_fen
 from merino.core.common.files import first_there
 from merino.core.common.work import in_order
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record
-from merino.formats.labelled import MAX_FEN_BYTES, write_fen
+from merino.core.compiled.jit import entry
 from merino.formats.packed import (
     AT_ONCE,
     PACKED,
@@ -41,9 +33,8 @@ from merino.formats.packed import (
     spooled,
     unpack,
     with_checks,
-    write_packed,
 )
-from merino.formats.pgn_games import Games, GamesText, games_of, is_finished, play_games
+from merino.formats.pgn_games import GamesText, games_of, play_games
 from merino.formats.scored_games import (
     ENDING,
     ScoredGames,
@@ -113,29 +104,28 @@ def training_positions(
     paths: Sequence[Path],
     chosen: Filter,
     folder: Path,
-    of_moves: bool = False,
     report: Callable[[Path], Report] | None = None,
 ) -> PackedBlocks:
     """The positions of files, those of games through a filter: packed files where they lie, others by way of `folder`.
 
-    With `of_moves` these are the triples of `packed_triples`. `report` gives what is called while a file is read.
+    `report` gives what is called while a file is read.
     Raises PackedError, also if there are none, SourceError and OSError.
     """
     with ExitStack() as opened:
         parts = []
         for path in paths:
             tell = report(path) if report else None
-            if not of_moves and not chosen.ahead and _can_be_read_in_place(path):
+            if not chosen.ahead and _can_be_read_in_place(path):
                 part = open_blocks(path)
             else:
-                part = spooled(packed_triples(path, tell) if of_moves else packed_positions(path, chosen, tell), folder)
+                part = spooled(packed_positions(path, chosen, tell), folder)
             parts.append(opened.enter_context(part))
         found = joined(parts)
         if not len(found):
-            wanted = (
-                "no position with a score and a result; --rescore 1000 makes scores for games without them, by searches"
+            raise PackedError(
+                f"'{paths[0]}' holds no position with a score and a result; for games without scores "
+                "'merino positions --rescore 1000' makes them by searches"
             )
-            raise PackedError(f"'{paths[0]}' holds {'no finished game with a choice of moves' if of_moves else wanted}")
         opened.pop_all()  # closed by the caller
     return found
 
@@ -209,14 +199,6 @@ def _blocks_in(source: Source) -> Iterator[np.ndarray]:
     if len(content) % PACKED.itemsize:
         raise PackedError(f"{source.name} holds no packed positions: {size} bytes are not a multiple of 32")
     yield np.frombuffer(content, dtype=PACKED)
-
-
-def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
-    """The triples of the games of a PGN file, as of `triples_of_games`; raises PackedError and SourceError."""
-    with open_source(path) as source:
-        if _contents_of(source) is not _FileContents.PGN:
-            raise PackedError(f"{source.name} is not PGN: PQR learns from the moves of games")
-        yield from _of_games(source, triples_of_games, report)
 
 
 def _of_games(source: Source, made_of: Callable[..., _T], report: Report | None = None) -> Iterator[_T]:
@@ -428,59 +410,3 @@ def is_held_out(games: np.ndarray, share: float, first: int = 0, seed: int | Non
 def _fraction(mixed: np.ndarray) -> np.ndarray:
     """Hashes, uint64[n], as numbers from 0 to below 1."""
     return (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)
-
-
-def triples_of_games(games: Games, games_before: int = 0) -> np.ndarray:
-    """Three positions for each move of finished games that is not the only legal one, PACKED[3n].
-
-    They have no scores, and the result of the game. The other move is chosen by a hash of the position, so that the
-    same games give the same triples. The games are numbered from `games_before` on.
-    """
-    packed = np.zeros(3 * len(games.moves), dtype=PACKED)
-    count = _pack_games(games.table, games.moves, games.starts, games_before, packed)
-    return packed[:count]
-
-
-@entry
-def _pack_games(table, moves, starts, games_before, packed):
-    """Fill PACKED[n] with the triples of the games; returns the number of positions."""
-    stack, scratch = np.zeros(3, dtype=POSITION), np.zeros(MAX_MOVES, dtype=np.int32)
-    count = 0
-    for number in range(len(table)):
-        game = table[number]
-        if is_finished(game):
-            copy_record(stack[0], starts[game.position])
-            count = _pack_game(game, moves, games_before + number, stack, scratch, packed, count)
-    return count
-
-
-@kernel
-def _pack_game(game, moves, number, stack, scratch, packed, count):
-    """Add the triples of one game; returns the number of all positions so far."""
-    for ply in range(game.plies):
-        before, after, other = stack[ply & 1], stack[(ply + 1) & 1], stack[2]
-        move = np.int64(moves[game.first + ply])
-        make(after, before, move)
-        legal = generate(before, scratch, ALL, FULL)
-        if legal > 1:
-            make(other, before, _another(before, scratch, legal, move))
-            result = np.int64(game.result)
-            own = result if side_to_move(before) == WHITE else 2 - result
-            write_packed(before, 0, own, number, packed[count])
-            write_packed(after, 0, 2 - own, number, packed[count + 1])
-            write_packed(other, 0, 2 - own, number, packed[count + 2])
-            count += 3
-    return count
-
-
-@kernel
-def _another(position, moves, count, played):
-    """One of the legal moves that was not played, by a hash of the position."""
-    mixed = np.uint64(position.key) * np.uint64(0x9E3779B97F4A7C15)
-    number = np.int64((mixed >> np.uint64(33)) % np.uint64(count - 1))
-    for index in range(count):
-        if np.int64(moves[index]) != played:
-            if number == 0:
-                return np.int64(moves[index])
-            number -= 1
-    return played

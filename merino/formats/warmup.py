@@ -7,7 +7,7 @@ import numpy as np
 from merino.core.board.fen import START_FEN, parse_fen
 from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.packed import Filter, checked_blocks, pack, with_checks
-from merino.formats.packed_files import as_lines, triples_of_games
+from merino.formats.packed_files import as_lines
 from merino.formats.pgn_games import read_games
 from merino.formats.position_counts import count_positions
 from merino.formats.scored_games import as_viriformat, games_in, packed_of, scored_games
@@ -26,7 +26,6 @@ def warm_up() -> None:
     scored = scored_games(games)
     packed_of(scored, Filter(ahead=0.5))
     games_in(as_viriformat(scored))
-    triples_of_games(games)
     start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)
     packed = pack(start, one, one, one)
     list(checked_blocks([with_checks(packed)], ""))

@@ -11,7 +11,6 @@ from merino.formats.packed import Filter
 from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import packed_of, scored_games
 from merino.lab.nets.feature_costs import measure_changes, update_costs
-from merino.lab.nets.gradient import Objective
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.people.games import PlayerGame
 from merino.lab.points.games import vectors_of_games
@@ -39,9 +38,7 @@ def warm_up_nets() -> None:
     update_costs([Shape()])
     records = np.repeat(packed_of(scored_games(games), Filter()), 48)
     records["game"] = np.arange(len(records))
-    for objective in (Objective(), Objective(pqr=True)):
-        settings = TrainingSettings(Shape("H", 1), objective, epochs=1, validation=0.5)
-        Trainer(records, settings, threads=1).run()
+    Trainer(records, TrainingSettings(Shape("H", 1), epochs=1, validation=0.5), threads=1).run()
 
 
 def warm_up_points() -> None:

@@ -165,7 +165,7 @@ CASES = (
         say="sn 200\ne2e4\nsave game.pgn\nquit\n",
     ),
     Case("features --plot", "features MC --stats games.pgn --plot f.svg", {"games.pgn": "games.pgn"}, prints=True),
-    Case("warmup", "warmup play", compiles=("fen._complete",)),
+    Case("warmup", "warmup play", compiles=("fen._read",)),
     Case(
         "explorer",
         "explorer five.pgn --port 0 --no-browser",

@@ -139,7 +139,7 @@ def _warm_up_lowest() -> None:
     for name in own_names(".net"):  # the code of some is that of their features
         load_net(name).install(new_search_record())
     position = Position()
-    perft(position.record, 1)
+    perft(Position(position.fen()).record, 1)
     default().scores(position.record)
     default().value_pieces(position.record)
     default().attributed(position.record)

@@ -5,15 +5,13 @@ place of the own king or not. Positions are copied to the card a portion at a ti
 net each time; on processor and card, whose sums are rounded otherwise, two nets a little different.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from merino.eval.net.features import PIECES, is_by_piece_and_king, piece_features
 from merino.eval.net.network import MAX_MEN, Shape
-from merino.lab.nets.gradient import Layout, Objective
+from merino.lab.nets.gradient import Layout
 from merino.learn.errors import TrainingError
 
 BLOCKS = 2048  # of threads at most: some positions for each
@@ -24,9 +22,9 @@ STEP_THREADS, RATES = 256, 7  # of a step
 class GpuGradient:
     """Errors and gradients of nets of one layout, and steps along them. Weights and moments live on the card."""
 
-    def __init__(self, layout: Layout, objective: Objective, batch: int) -> None:
+    def __init__(self, layout: Layout, batch: int) -> None:
         """For batches of at most `batch` positions; raises TrainingError where there is no card, or it cannot help."""
-        self._cuda = check_gpu(layout.shape, objective.pqr)
+        self._cuda = check_gpu(layout.shape)
         from merino.lab.nets import gpu_kernels  # noqa: PLC0415 (it needs CUDA)
 
         self._kernels = gpu_kernels
@@ -105,12 +103,12 @@ class GpuGradient:
         return self._cuda.to_device(array)
 
 
-def check_gpu(shape: Shape, pqr: bool) -> Any:
-    """What drives a card that can train nets of this shape, by PQR or by scores; raises TrainingError if none can."""
-    if shape.second or shape.piece_values or pqr or not is_by_piece_and_king(shape.feature_set):
+def check_gpu(shape: Shape) -> Any:
+    """What drives a card that can train nets of this shape; raises TrainingError if none can."""
+    if shape.second or shape.piece_values or not is_by_piece_and_king(shape.feature_set):
         raise TrainingError(
-            "a graphics card trains nets of one layer that learn from scores and see pieces on squares, by the own "
-            f"king or not (as ALL, KING8*ALL, MIRRORED(...)), not {shape}{' by PQR' if pqr else ''}"
+            "a graphics card trains nets of one layer that see pieces on squares, by the own king or not (as ALL, "
+            f"KING8*ALL, MIRRORED(...)), not {shape}"
         )
     from numba import cuda  # noqa: PLC0415 (it looks for a driver)
 

@@ -7,18 +7,12 @@ number of threads.
 For a position with score s and result r (0, 1/2, 1) of the side to move, the target is
 blend * r + (1 - blend) * sigmoid(s / K of the scores), the prediction sigmoid(SCALE * output / K of the net), and the
 error |difference|^power.
-
-The PQR objective needs no scores: it takes a position P, the position Q after the move that was played, and R after
-another move. With p, q, r = 2 sigmoid(SCALE * output / K) - 1, each for its side to move, the error is
--log sigmoid(r - q) - log sigmoid(p + q) - log sigmoid(-p - q): the opponent likes R better than Q, and thinks of Q the
-opposite of what is thought of P.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -268,7 +262,6 @@ def backward_values(gradient, o, buffers, squares, slope):
 
 AHEAD = 12  # positions prefetched
 OUTPUT = 2  # where in a slot's numbers that of the output is, behind those of the active features of both views
-TRIPLE = 3  # records for PQR
 _FINDER = 2 * VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
 
 
@@ -323,38 +316,15 @@ def learn_scores(weights, records, places, options, program, rows, most, gradien
 
 @kernel
 def _pass_over_scores(weights, records, places, o, program, rows, most, gradient, memory):
-    finder, slot = _finder(memory), _slot(0, o, most, memory)
+    finder, slot = _finder(memory), _slot(o, most, memory)
     total = 0.0
     for number in range(len(places)):
-        _prefetch(records, places, number)
+        ahead = places[min(number + AHEAD, len(places) - 1)]
+        prefetch(U64(records.ctypes.data) + U64(32 * ahead))
         place = places[number]
         is_mirrored = draws_mirror(place, o.mirror)
         total += _learn_score(weights, gradient, o, records[place], is_mirrored, program, rows, finder, slot)
     return total
-
-
-@entry
-def learn_moves(weights, records, places, options, program, rows, most, gradient):
-    """The same for the PQR objective: records at a place and at the two that follow."""
-    memory = np.zeros(_FINDER + TRIPLE * _slot_size(options[0], most), dtype=np.uint64)
-    return _pass_over_moves(weights, records, places, options[0], program, rows, most, gradient, memory)
-
-
-@kernel
-def _pass_over_moves(weights, records, places, o, program, rows, most, gradient, memory):
-    finder = _finder(memory)
-    slots = _slot(0, o, most, memory), _slot(1, o, most, memory), _slot(2, o, most, memory)
-    total = 0.0
-    for number in range(len(places)):
-        _prefetch(records, places, number)
-        total += _learn_move(weights, gradient, o, records, places[number], program, rows, finder, slots)
-    return total
-
-
-@kernel
-def _prefetch(records, places, number):
-    ahead = places[min(number + AHEAD, len(places) - 1)]
-    prefetch(U64(records.ctypes.data) + U64(32 * ahead))
 
 
 @kernel(makes_arrays=True)
@@ -372,12 +342,12 @@ def _slot_size(o, most):
 
 
 @kernel(makes_arrays=True)
-def _slot(number, o, most, memory):
+def _slot(o, most, memory):
     """Where a position is worked on: active features of both views, their numbers and OUTPUT, and two blocks of rows.
 
     The first block: sums, outputs of neurons, slopes, sums of values. The second: those of the second layer.
     """
-    start = U64(memory.ctypes.data) + U64(8 * (_FINDER + number * _slot_size(o, most)))
+    start = U64(memory.ctypes.data) + U64(8 * _FINDER)
     buffers = array_at(start, np.float32, (4, 2 * o.width))
     start += U64(4 * 8 * o.width)
     second = array_at(start, np.float32, (3, o.second))
@@ -398,31 +368,6 @@ def _learn_score(weights, gradient, o, record, is_mirrored, program, rows, finde
     slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * SCALE / o.k
     _backward(weights, gradient, o, np.float32(slope), slot)
     return steepness * abs(off)
-
-
-@kernel
-def _learn_move(weights, gradient, o, records, place, program, rows, finder, slots):
-    """The same for PQR: the position before a move, after it, and after another one."""
-    before, after, other = slots
-    is_mirrored = draws_mirror(place, o.mirror)
-    p = _expected(_forward(weights, o, records[place], is_mirrored, program, rows, finder, before), o)
-    q = _expected(_forward(weights, o, records[place + 1], is_mirrored, program, rows, finder, after), o)
-    r = _expected(_forward(weights, o, records[place + 2], is_mirrored, program, rows, finder, other), o)
-    better, more = _sigmoid(r - q), _sigmoid(p + q)
-    if len(gradient):
-        scale = 0.5 * SCALE / o.k
-        slope_p, slope_r = 2.0 * more - 1.0, better - 1.0
-        slope_q = slope_p - slope_r
-        _backward(weights, gradient, o, np.float32(slope_p * (1.0 - p * p) * scale), before)
-        _backward(weights, gradient, o, np.float32(slope_q * (1.0 - q * q) * scale), after)
-        _backward(weights, gradient, o, np.float32(slope_r * (1.0 - r * r) * scale), other)
-    return -np.log(better) - np.log(more) - np.log(1.0 - more)
-
-
-@kernel
-def _expected(output, o):
-    """The points that the side to move can expect, from -1 to 1."""
-    return 2.0 * _sigmoid(output * SCALE / o.k) - 1.0
 
 
 @kernel
@@ -475,7 +420,6 @@ OPTIONS = record_dtype(
         ("score_k", np.float64),
         ("power", np.float64),
         ("mirror", np.uint64),  # 0: never; else a number that decides which positions are mirrored
-        ("together", np.int64),  # records that are learned from together: 3 for PQR, else 1
     ]
 )
 
@@ -484,25 +428,18 @@ OPTIONS = record_dtype(
 class Objective:
     """The objective: the share of the result in the target, the scale of the net, the exponent of the error.
 
-    `score_k` is the scale of the scores, None for that of the net. With `pqr` it is the PQR objective, which has only a
-    scale, and records come in threes.
+    `score_k` is the scale of the scores, None for that of the net.
     """
 
     blend: float = 0.1
     k: float = 200.0
     power: float = 1.6
-    pqr: bool = False
     score_k: float | None = None
 
     @property
     def scale_of_scores(self) -> float:
         """K of the scores."""
         return self.k if self.score_k is None else self.score_k
-
-    @property
-    def together(self) -> int:
-        """How many records are learned from together."""
-        return TRIPLE if self.pqr else 1
 
 
 @dataclass(frozen=True)
@@ -553,56 +490,38 @@ class Layout:
             at += count
         return found
 
+    def _unpadded(self, vector: np.ndarray) -> dict[str, np.ndarray]:
+        """The layers of a vector without padding, as views of it; the neurons of both sides' views along an axis."""
+        hidden, second, outputs, width = self.shape.hidden, self.shape.second, self.shape.outputs, self.width
+        found = self.views(vector)
+        for name, part in found.items():
+            if name in ("inputs", "input_bias"):
+                found[name] = part[..., :hidden]
+            elif name == "middle":
+                found[name] = part.reshape(2, width, -1)[:, :hidden, :second]
+            elif name == "values" or name == "output" and not second:
+                found[name] = part.reshape(-1, 2, width)[:, :, :hidden]
+            elif name != "value_constants":
+                found[name] = part[:outputs] if name == "output_bias" else part[..., :second]
+        return found
+
     def cut(self, vector: np.ndarray) -> dict[str, np.ndarray]:
         """The layers in the shapes of `Shape.layers`, without padding."""
-        views, hidden, second = self.views(vector), self.shape.hidden, self.shape.second
-        found = {"inputs": views["inputs"][:, :hidden], "input_bias": views["input_bias"][:hidden]}
-        if self.shape.piece_values:
-            found["values"] = self._both(views["values"].T).T
-            found["value_constants"] = views["value_constants"]
-            return found | {"output_bias": views["output_bias"][:1]}
-        if second:
-            found |= {"middle": self._both(views["middle"])[:, :second], "middle_bias": views["middle_bias"][:second]}
-            found["output"] = views["output"][:, :second]
-        else:
-            found["output"] = self._both(views["output"].T).T
-        return found | {"output_bias": views["output_bias"][: self.shape.outputs]}
+        sizes = self.shape.layers()
+        return {name: part.reshape(sizes[name]) for name, part in self._unpadded(vector).items()}
 
-    def fill(self, vector: np.ndarray, layers: dict[str, np.ndarray]) -> None:
+    def fill(self, vector: np.ndarray, layers: Mapping[str, np.ndarray]) -> None:
         """Write layers in the form of `cut` to a vector."""
-        views, hidden, second = self.views(vector), self.shape.hidden, self.shape.second
         vector[:] = 0
-        views["inputs"][:, :hidden], views["input_bias"][:hidden] = layers["inputs"], layers["input_bias"]
-        views["output_bias"][: len(layers["output_bias"])] = layers["output_bias"]
-        if self.shape.piece_values:
-            by_view = views["values"].reshape(PIECE_ROWS, 2, self.width)
-            by_view[:, :, :hidden] = layers["values"].reshape(PIECE_ROWS, 2, hidden)
-            views["value_constants"][:] = layers["value_constants"]
-            return
-        if second:
-            both = views["middle"].reshape(2, self.width, -1)
-            both[:, :hidden, :second] = layers["middle"].reshape(2, hidden, second)
-            views["middle_bias"][:second], views["output"][:, :second] = layers["middle_bias"], layers["output"]
-        else:
-            by_view = views["output"].reshape(self.shape.outputs, 2, self.width)
-            by_view[:, :, :hidden] = layers["output"].reshape(self.shape.outputs, 2, hidden)
-
-    def _both(self, rows: np.ndarray) -> np.ndarray:
-        """The part for the neurons of both views, without padding."""
-        hidden = self.shape.hidden
-        return np.concatenate([rows[:hidden], rows[self.width : self.width + hidden]])
+        for name, part in self._unpadded(vector).items():
+            part[:] = layers[name].reshape(part.shape)
 
     def options(self, objective: Objective, mirror: int = 0) -> np.ndarray:
         """The options for compiled code, OPTIONS[1]."""
-        options = np.zeros(1, dtype=OPTIONS)
-        options["width"], options["second"], options["features"] = self.width, self.second, self.feature_set.size
-        options["squares"] = self.shape.activation == "screlu"
-        options["values"] = self.shape.piece_values
-        options["outputs"], options["men_shift"] = self.shape.outputs, self.shape.men_shift
-        options["blend"], options["k"], options["power"] = objective.blend, objective.k, objective.power
-        options["score_k"] = objective.scale_of_scores
-        options["mirror"], options["together"] = mirror, objective.together
-        return options
+        shape = self.shape
+        layers = self.width, self.second, self.feature_set.size, shape.activation == "screlu", shape.piece_values
+        target = objective.blend, objective.k, objective.scale_of_scores, objective.power
+        return np.array([(*layers, shape.outputs, shape.men_shift, *target, mirror)], dtype=OPTIONS)
 
 
 class Gradient:
@@ -619,21 +538,16 @@ class Gradient:
 
     def error(self, weights: np.ndarray, records: np.ndarray, options: np.ndarray) -> float:
         """The mean error over PACKED[n]."""
-        places = np.arange(0, len(records), options["together"][0], dtype=np.int64)
+        places = np.arange(len(records))
         return self._run(weights, records, places, options, self._none) / max(1, len(places))
 
     def add_up(self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray) -> None:
-        """Add up the errors over records[places], for `errors`, and the gradients of the parts, for `step`.
-
-        For PQR a place is that of the first of three records.
-        """
+        """Add up the errors over records[places], for `errors`, and the gradients of the parts, for `step`."""
         self._error += self._run(weights, records, places, options, self._gradients)
 
     def errors(self, clears: bool = False) -> float:
         """The sum of the errors that were added up since it was last cleared."""
-        found = self._error
-        if clears:
-            self._error = 0.0
+        found, self._error = self._error, 0.0 if clears else self._error
         return found
 
     def whole(self) -> np.ndarray:
@@ -645,12 +559,8 @@ class Gradient:
     def step(self, weights: np.ndarray, moments: np.ndarray, rates: np.ndarray) -> None:
         """A step of Adam with the gradient of `add_up`; `moments` is float32[2, size], for `rates` see `_adam`."""
         bounds = np.linspace(0, len(weights), self._threads + 1).astype(np.int64)
-        list(
-            self._pool.map(
-                lambda thread: _adam(weights, moments, self._gradients, rates, bounds[thread], bounds[thread + 1]),
-                range(self._threads),
-            )
-        )
+        work = partial(_adam, weights, moments, self._gradients, rates)
+        list(self._pool.map(work, bounds[:-1], bounds[1:]))
 
     def fetch(self, weights: np.ndarray, moments: np.ndarray) -> None:
         """Nothing: these are the arrays that `step` has changed."""
@@ -663,15 +573,13 @@ class Gradient:
         wanted = self._layout.feature_set
         rows = rows_of_pieces(wanted)
         length = -(-len(places) // parts)
-        learn = learn_scores if options["together"][0] == 1 else learn_moves
         sums = np.zeros(parts)  # of this call: threads of one that Ctrl-C has ended go on with theirs
 
         def work(thread: int) -> None:
             for part in range(thread, parts, self._threads):
                 chosen = places[part * length : (part + 1) * length]
-                sums[part] = learn(
-                    weights, records, chosen, options, wanted.program, rows, wanted.most, gradients[part]
-                )
+                known = options, wanted.program, rows, wanted.most
+                sums[part] = learn_scores(weights, records, chosen, *known, gradients[part])
 
         list(self._pool.map(work, range(self._threads)))
         return float(sums.sum())

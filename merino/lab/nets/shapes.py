@@ -5,8 +5,6 @@ time, of nets trained on so many positions of Merino's games (docs/lab/nets.md).
 from epoch to epoch, or a second layer, has not been seen to gain, so no row has either.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -104,12 +102,6 @@ def renewed(shape: Shape, positions: int) -> Shape:
     return replace(shape, hidden=hidden, features=features, outputs=max(shape.outputs, row.shape.outputs))
 
 
-def epochs_for(positions: int, batch: int) -> int:
-    """The passes over so many positions to learn from, `batch` to a step."""
-    steps = max(1, -(-positions // batch))
-    return max(EPOCHS, -(-MIN_STEPS // steps))
-
-
 class Course(NamedTuple):
     """How a net learns where nothing else is said: its scale, that of the scores, the passes over them, the rate."""
 
@@ -119,12 +111,10 @@ class Course(NamedTuple):
     rate: float
 
 
-def course_for(
-    records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float, together: int = 1
-) -> Course:
+def course_for(records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float) -> Course:
     """The course over these positions, `batch` to a step, from a net to train further, or from random weights.
 
-    Of the positions, or of as many `together` as are learned from as one, a share is kept for `validation`.
+    A share of the positions is kept for `validation`.
 
     A new net gets the scale of the terms, so that a centipawn of both promises the same. Where scores seem to promise
     less, it is the players who lose what they have won, as with few nodes a move: the scores keep that scale too.
@@ -132,15 +122,15 @@ def course_for(
     if start is not None:
         return Course(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
     k = default().k
-    epochs = epochs_for(round((1 - validation) * (len(records) // together)), batch)
+    steps = max(1, -(-round((1 - validation) * len(records)) // batch))
+    epochs = max(EPOCHS, -(-MIN_STEPS // steps))  # more if positions are few
     return Course(k, round(min(k, fit_k(records)), 1), epochs, TrainingSettings().rate)
 
 
 def caution(shape: Shape, positions: int) -> str:
     """What to say of a net that is too wide for so many positions; empty if it is not."""
     row = supported_by(positions)
-    neurons = row.shape.hidden
-    if shape.hidden <= 2 * neurons:
+    if shape.hidden <= 2 * (neurons := row.shape.hidden):
         return ""
     wanted = next(each.least for each in SUPPORTED if shape.hidden <= 2 * each.shape.hidden)
     return (

@@ -10,8 +10,6 @@ of a method in a case) and `methods`. A table [cases.NAME] has `engine`, a comma
 value; `right` is the right one, by default that of the engine.
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -21,14 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.files import SETTINGS, is_there, read_user_text
+from merino.core.common import files, work
 from merino.core.common.text import rounded
-from merino.core.common.work import cores
 from merino.eval.families import default
+from merino.lab.tune import methods, parameters, tuning
 from merino.lab.tune.command import engine_command, play_pairs
-from merino.lab.tune.methods import estimate as estimate_of
-from merino.lab.tune.parameters import check_tunable, own_parameters, playable, read_table
-from merino.lab.tune.tuning import Configuration, Tune, engine_options, load_tune, players_of, replay, terms_of
+from merino.lab.tune.tuning import Configuration, Tune
 from merino.match.config import TimeControl
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import estimate
@@ -39,27 +35,31 @@ AHEAD = 8  # pairs of a tune under way: few, as a case is short
 def case_of(name: str, table: dict[str, Any]) -> tuple[Configuration, np.ndarray]:
     """The configuration of the tunes in a case, and the right values; raises TuneError and UsageError."""
     engine = engine_command(table["engine"], "arena") if "engine" in table else ()
-    known = engine_options(engine) if engine else own_parameters(default())
+    known = tuning.engine_options(engine) if engine else parameters.own_parameters(default())
     right = {name: values.pop("right", known[name].value) for name, values in table["parameters"].items()}
-    rows = tuple(read_table(row, values, name, known) for row, values in table["parameters"].items())
-    check_tunable(rows, known, table.get("engine", ""))
+    rows = tuple(parameters.read_table(row, values, name, known) for row, values in table["parameters"].items())
+    parameters.check_tunable(rows, known, table.get("engine", ""))
     limit = TimeControl(nodes=table.get("nodes"), depth=table.get("depth")).or_default()
     identity = {} if engine else default().identity
-    wanted = Configuration(rows, "", 0, 0, AHEAD, limit, identity=identity, engine=engine)
+    wanted = Configuration(rows, ahead=AHEAD, time_control=limit, identity=identity, engine=engine)
     return wanted, np.array([right[row.name] for row in rows], dtype=np.float64)
 
 
 def values_after(tune: Tune, marks: range) -> list[np.ndarray]:
     """The values of a tune after each of these numbers of games, in playable form."""
-    rows, states = tune.configuration.parameters, replay(tune, tune.settings)
-    return [playable(rows, estimate_of(tune.settings, state)) for pairs, state in states if 2 * pairs in marks]
+    rows, states = tune.configuration.parameters, tuning.replay(tune, tune.settings)
+    return [
+        parameters.playable(rows, methods.estimate(tune.settings, state))
+        for pairs, state in states
+        if 2 * pairs in marks
+    ]
 
 
 def tuned(path: Path, wanted: Configuration) -> Tune:
     """A tune that is played to its end, or goes on in its file."""
-    tune = load_tune(path, wanted) if is_there(path) else Tune.new(wanted)
+    tune = tuning.load_tune(path, wanted) if files.is_there(path) else Tune.new(wanted)
     if not tune.is_over:
-        interrupted, fault = play_pairs(tune, path, cores(), lambda line: print(line, file=sys.stderr), None)
+        interrupted, fault = play_pairs(tune, path, work.cores(), lambda line: print(line, file=sys.stderr), None)
         if interrupted or fault:
             raise fault or KeyboardInterrupt
     return tune
@@ -67,8 +67,10 @@ def tuned(path: Path, wanted: Configuration) -> Tune:
 
 def counts_against(right: np.ndarray, values: np.ndarray, wanted: Configuration, games: int, state: Path) -> np.ndarray:
     """The counts of the match of these values against the right ones, which goes on in its file."""
-    terms = replace(terms_of(wanted, players_of(wanted, values, right)), seed=1000 + wanted.seed, games=games)
-    result = run_match(terms, cores(), None, MatchOutput(lambda line: None, state=state))
+    terms = replace(
+        tuning.terms_of(wanted, tuning.players_of(wanted, values, right)), seed=1000 + wanted.seed, games=games
+    )
+    result = run_match(terms, work.cores(), None, MatchOutput(lambda line: None, state=state))
     if result.interrupted:
         raise KeyboardInterrupt
     return np.array(result.tally.counts)
@@ -96,7 +98,7 @@ def rows_of(arena: dict[str, Any], name: str, folder: Path) -> Iterator[str]:
 
 def main(file: Path, folder: Path) -> None:
     """Play what is not yet in the folder, and print the table."""
-    arena = tomllib.loads(read_user_text(file, SETTINGS))
+    arena = tomllib.loads(files.read_user_text(file, files.SETTINGS))
     folder.mkdir(exist_ok=True)
     heads = ["start", *(f"{mark} games" for mark in range(arena["every"], arena["games"] + 1, arena["every"]))]
     print(f"| Case | Numbers | Method | {' | '.join(heads)} |\n| --- | ---: | --- |{' ---: |' * len(heads)}")

@@ -6,20 +6,20 @@ TOML          a table [name] for each parameter with c_end, or with dist, from w
               optional are start, min, max, r_end, type ("int" or "float"), elo
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import SETTINGS, read_user_text
+from merino.core.common.files import SETTINGS, faults_named, read_user_text
 from merino.core.common.text import did_you_mean
-from merino.engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, current_name, parameters_for
+from merino.engine.search import parameters as search
 from merino.eval.evaluation import Evaluation, Number
 from merino.lab.tune.methods import number_of
 from merino.lab.tune.rules import BETA, FIRST_TAU2, GAMMA, EstimatorSettings, Method
@@ -28,12 +28,11 @@ REACH = 2.2  # (19): the last perturbation over the distance of the optimum, as 
 MIN_WORTH = 1.05  # if no step of SPSA gains anything by (18), it still makes small ones
 MEAN_STEP = 1.70  # the mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `lab.tune.rules`
 UNKNOWN_ELO = 1.0  # the default cost of displacing a parameter by c_end; too little is safer
-MAX_RATIO = 1e6  # of c_end and dist, either way: far beyond any useful one
+MIN_SIZE, MAX_SIZE = 1e-9, 1e12  # of what a parameter may move, and of costs: beyond these a tune loses all digits
 MAX_COST = 1e6  # Elo that a displacement costs: from 1e9 on methods lose all digits, and far less is decided at once
-MIN_COST = 1e-6  # and the least: no number of games would show it
-MAX_SPAN, MAX_SHARE = 1e50, 1e9  # of bounds, and of what a perturbation or a distance is to them, either way
+MAX_PAIRS = 10**18
 _TYPES = {"int": True, "float": False}
-_TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
+_TOML_KEYS = ("start", "min", "max", "c_end", "r_end", "type", "elo", "dist")
 
 
 class TuneError(MerinoError):
@@ -91,74 +90,50 @@ def playable(parameters: Sequence[TunedParameter], values: np.ndarray) -> np.nda
 
 def own_parameters(evaluation: Evaluation) -> dict[str, Number]:
     """What Merino can tune, by name (old names too): the numbers of this evaluation and of the search."""
-    now = by_name(parameters_for(evaluation))
-    search = {row.name: Number(float(now[row.name]), float(row.bounds[0]), float(row.bounds[1])) for row in PARAMETERS}
-    return {**evaluation.numbers, **search, **{old: search[new] for old, new in OLD_NAMES.items()}}
+    now = search.by_name(search.parameters_for(evaluation))
+    numbers = {
+        row.name: Number(float(now[row.name]), float(row.bounds[0]), float(row.bounds[1])) for row in search.PARAMETERS
+    }
+    return {**evaluation.numbers, **numbers, **{old: numbers[new] for old, new in search.OLD_NAMES.items()}}
 
 
 def check(parameter: TunedParameter, where: str) -> TunedParameter:
     """Return the parameter if its numbers make sense; else raise TuneError, which says `where`."""
-    name, low, high = parameter.name, parameter.low, parameter.high
-    fields = ("start", "low", "high", "c_end", "r_end", "elo", "dist")
-    given = {field: value for field in fields if (value := getattr(parameter, field)) is not None}
-    fault = ""
-    if infinite := [field for field, value in given.items() if not math.isfinite(value)]:
-        fault = f"{infinite[0]} = {given[infinite[0]]} is not a finite number"
-    elif not low < high:
-        fault = f"the bounds {low:g}..{high:g} leave nothing to tune"
+    low, high, fault = parameter.low, parameter.high, ""
+    sizes = {name: getattr(parameter, name) for name in ("c_end", "r_end", "elo", "dist")}
+    wrong = [name for name, size in sizes.items() if size is not None and not MIN_SIZE <= size <= MAX_SIZE]
+    if not MIN_SIZE <= high - low <= MAX_SIZE:
+        fault = f"the bounds {low:g}..{high:g} leave nothing to tune, or too much"
     elif parameter.whole and math.floor(high) - math.ceil(low) < 1:
         fault = f"the bounds {low:g}..{high:g} hold no two integers; nothing to tune"
     elif not low <= parameter.start <= high:
         fault = f"start = {parameter.start:g} is outside the bounds {low:g}..{high:g}"
-    elif below := [field for field in ("c_end", "r_end", "elo", "dist") if given.get(field, 1.0) <= 0]:
-        fault = f"{below[0]} = {given[below[0]]:g}; it must be above 0"
-    elif not 1 / MAX_RATIO <= parameter.c_end / parameter.distance <= MAX_RATIO:
-        fault = f"c_end = {parameter.c_end:g} and dist = {parameter.distance:g} do not match"
+    elif wrong:
+        fault = f"{wrong[0]} = {sizes[wrong[0]]:g} is not from {MIN_SIZE:g} to {MAX_SIZE:g}"
     elif max(parameter.elo, parameter.elo_at_c) > MAX_COST:
         costs = f"{parameter.elo:.3g} Elo at {parameter.distance:g}, and so {parameter.elo_at_c:.3g} at c_end"
         fault = f"a displacement costs {costs}; {MAX_COST:.0f} is the most"
     if fault:
-        raise TuneError(f"{where}: {name}: {fault}")
+        raise TuneError(f"{where}: {parameter.name}: {fault}")
     return parameter
-
-
-def _check_scale(parameters: Sequence[TunedParameter]) -> None:
-    """Raise TuneError for numbers of such a scale that a tune would lose all digits: no player plays with those."""
-    for row in parameters:
-        span, bounds, fault = row.high - row.low, f"the bounds {row.low:g}..{row.high:g}", ""
-        far = [name for name in ("c_end", "distance") if not 1 / MAX_SHARE <= getattr(row, name) / span <= MAX_SHARE]
-        if not 1 / MAX_SPAN <= span <= MAX_SPAN:
-            fault = f"{bounds} are too wide or too narrow to tune"
-        elif far:
-            fault = f"{far[0].replace('distance', 'dist')} = {getattr(row, far[0]):g} does not match {bounds}"
-        elif row.r_end is not None and row.r_end > MAX_SHARE:
-            fault = f"r_end = {row.r_end:g}; {MAX_SHARE:g} is the most"
-        elif row.elo < MIN_COST:
-            fault = f"elo = {row.elo:g}; {MIN_COST:g} is the least"
-        if fault:
-            raise TuneError(f"{row.name}: {fault}")
 
 
 def check_tunable(parameters: Sequence[TunedParameter], known: Mapping[str, Number], engine: str = "") -> None:
     """Raise TuneError for a name, bounds or a type that Merino cannot play with, or the external `engine`."""
     owner = f"the engine '{engine}'" if engine else "Merino"
-    search = {row.name for row in PARAMETERS}
-    names = [row.name if engine else current_name(row.name) for row in parameters]
+    names = [row.name if engine else search.current_name(row.name) for row in parameters]
     for row, name in zip(parameters, names, strict=True):
         if row.name not in known:
             check_whole(row.name, known, owner)
             raise TuneError(f"{owner} has no number named {row.name!r}{did_you_mean(row.name, known)}")
         limits = known[row.name]
         if row.low < limits.low or row.high > limits.high:
-            raise TuneError(
-                f"{row.name}: the bounds {row.low:g}..{row.high:g} reach beyond those of {owner}, "
-                f"{limits.low:g}..{limits.high:g}"
-            )
+            own, allowed = f"{row.low:g}..{row.high:g}", f"{limits.low:g}..{limits.high:g}"
+            raise TuneError(f"{row.name}: the bounds {own} reach beyond those of {owner}, {allowed}")
         if names.count(name) > 1:
             raise TuneError(f"{name} is listed twice, once by its old name")
-        if not row.whole and (engine or name in search):
+        if not row.whole and (engine or name in {each.name for each in search.PARAMETERS}):
             raise TuneError(f"{row.name} is an integer; its type must not be float")
-    _check_scale(parameters)
 
 
 def check_whole(name: str, known: Mapping[str, Number], where: str) -> None:
@@ -168,32 +143,17 @@ def check_whole(name: str, known: Mapping[str, Number], where: str) -> None:
         raise TuneError(f"{where}: {name} has a value for each phase; tune {' and '.join(parts)}")
 
 
-def rounding_warnings(parameters: Sequence[TunedParameter]) -> list[str]:
-    """A sentence for each integer whose perturbation is so small that rounding often gives both players the same."""
-    return [
-        f"{row.name}: c_end = {row.c_end:g} is below half a step of an integer: "
-        f"{1 - 2 * row.c_end:.0%} of the last pairs play the same value on both sides"
-        for row in parameters
-        if row.whole and row.c_end < 0.5
-    ]
-
-
 def settings_for(method: Method, parameters: Sequence[TunedParameter], pairs: int) -> EstimatorSettings:
     """The settings of a method for `pairs` pairs; tau is estimated from the results."""
     steps = [parameter.r_end or best_step(parameter, parameters, pairs) for parameter in parameters]
-    distance = np.array([float(parameter.distance) for parameter in parameters])
+    columns = (
+        (*row.bounds, row.c_end, step, row.elo, row.distance) for row, step in zip(parameters, steps, strict=True)
+    )
+    low, high, c_end, r_end, elo, distance = np.array(list(columns), dtype=np.float64).T.copy()
+    whole = np.array([parameter.whole for parameter in parameters])
+    sigma = elo_width(distance, elo)
     return EstimatorSettings(
-        method=number_of(method),
-        pairs=pairs,
-        tau=0.0,
-        low=np.array([float(parameter.bounds[0]) for parameter in parameters]),
-        high=np.array([float(parameter.bounds[1]) for parameter in parameters]),
-        whole=np.array([parameter.whole for parameter in parameters]),
-        c_end=np.array([float(parameter.c_end) for parameter in parameters]),
-        r_end=np.array(steps, dtype=np.float64),
-        sigma=elo_width(distance, np.array([float(parameter.elo) for parameter in parameters])),
-        sigma_0=distance,
-        bank=method.bank,
+        number_of(method), pairs, 0.0, low, high, whole, c_end, r_end, sigma, distance, method.bank
     )
 
 
@@ -236,53 +196,36 @@ def loss_left(pairs: float, start_losses: np.ndarray, losses_at_c: np.ndarray, t
 
 def pairs_needed(target: float, start_losses: np.ndarray, losses_at_c: np.ndarray, tau: float) -> int:
     """The fewest pairs after which `loss_left` is at most `target`, above 0."""
-    least, most = -1, 0
-    while loss_left(most, start_losses, losses_at_c, tau) > target:
-        least, most = most, 2 * most + 1
-    while most - least > 1:
-        middle = (least + most) // 2
-        if loss_left(middle, start_losses, losses_at_c, tau) > target:
-            least = middle
-        else:
-            most = middle
-    return most
+    return bisect_left(range(MAX_PAIRS), -target, key=lambda pairs: -loss_left(pairs, start_losses, losses_at_c, tau))
 
 
 def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:
     """The parameters listed in a file; `known` has start and bounds for TOML that omits them. Raises TuneError."""
-    try:
+    with faults_named(path, "a file of parameters", TuneError):
         text = read_user_text(path, SETTINGS)
-    except OSError as error:
-        raise TuneError(f"cannot read '{path}': {error.strerror}") from error
-    if path.suffix.lower() == ".toml":
-        return read_toml(text, str(path), known)
-    return read_lines(text, str(path))
+    is_toml = path.suffix.lower() == ".toml"
+    return read_toml(text, str(path), known) if is_toml else read_lines(text, str(path))
 
 
 def read_lines(text: str, source: str) -> list[TunedParameter]:
     """The parameters in lines of fishtest or OpenBench; empty lines and `#` comments are skipped."""
-    found = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        content = line.split("#", 1)[0].strip()
-        if content:
-            found.append(_read_line(content, f"{source}:{number}"))
-    return _all_different(found, source)
+    lines = ((number, line.split("#", 1)[0].strip()) for number, line in enumerate(text.splitlines(), start=1))
+    return _all_different([_read_line(line, f"{source}:{number}") for number, line in lines if line], source)
 
 
 def _read_line(line: str, where: str) -> TunedParameter:
     name, *fields = (field.strip() for field in line.split(","))
-    whole = True
-    if len(fields) == 6:
-        if fields[0] not in _TYPES:
-            raise TuneError(f"{where}: the type of {name} must be 'int' or 'float', not {fields[0][:40]!r}")
-        whole = _TYPES[fields.pop(0)]
+    kind = fields.pop(0) if len(fields) == 6 else "int"
+    if kind not in _TYPES:
+        raise TuneError(f"{where}: the type of {name} must be 'int' or 'float', not {kind[:40]!r}")
     if len(fields) != 5 or not name:
-        raise TuneError(
-            f"{where}: expected 'name, start, min, max, c_end, r_end', or with int or float after the name; "
-            f"found {line[:60]!r}"
-        )
-    start, low, high, c_end, r_end = (_number(field, where) for field in fields)
-    return check(TunedParameter(name, start, low, high, c_end, r_end, whole), where)
+        forms = "'name, start, min, max, c_end, r_end', or with int or float after the name"
+        raise TuneError(f"{where}: expected {forms}; found {line[:60]!r}")
+    try:
+        start, low, high, c_end, r_end = map(float, fields)
+        return check(TunedParameter(name, start, low, high, c_end, r_end, _TYPES[kind]), where)
+    except ValueError as error:
+        raise TuneError(f"{where}: {error}") from error
 
 
 def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[TunedParameter]:
@@ -299,51 +242,33 @@ def read_table(name: str, table: object, source: str, known: Mapping[str, Number
     where = f"{source}: [{name}]"
     if not isinstance(table, dict):
         raise TuneError(f"{source}: {name} is not a table; write a parameter as [{name}], with its numbers below")
-    for key in table:
+    check_whole(name, known, where)
+    usual = {"start": known[name].value, "min": known[name].low, "max": known[name].high} if name in known else {}
+    values: dict[str, Any] = usual | {"type": "int"} | table
+    if values["type"] not in tuple(_TYPES):  # which may be a list
+        raise TuneError(f"{where}: type must be 'int' or 'float', not {values['type']!r}")
+    whole = _TYPES[values.pop("type")]
+    for key, value in values.items():
         if key not in _TOML_KEYS:
             raise TuneError(f"{where}: unknown key {key!r}; possible are {', '.join(sorted(_TOML_KEYS))}")
-    kind = table.get("type", "int")
-    if not isinstance(kind, str) or kind not in _TYPES:
-        raise TuneError(f"{where}: type must be 'int' or 'float', not {kind!r}")
-    check_whole(name, known, where)
-    registered = known.get(name)
-    usual = {"start": registered.value, "min": registered.low, "max": registered.high} if registered else {}
-    values: dict[str, float] = dict(usual)
-    for key, value in table.items():
-        if key == "type":
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TuneError(f"{where}: {key} = {value!r} is not a number")
-        try:
-            values[key] = float(value)
-        except OverflowError as error:
-            raise TuneError(f"{where}: {key} is too large a number") from error
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > MAX_SIZE:
+            raise TuneError(f"{where}: {key} = {value!r:.40} is not a number up to {MAX_SIZE:g}")
     if "dist" in values:
         values.setdefault("c_end", REACH * values["dist"])
-    for key in ("start", "min", "max", "c_end"):
-        if key not in values:
-            instead = " (or dist)" if key == "c_end" else ""
-            hint = "" if registered else did_you_mean(name, known)
-            raise TuneError(f"{where}: {key}{instead} is missing{hint}")
-    renamed = {{"min": "low", "max": "high"}.get(key, key): value for key, value in values.items()}
-    return check(TunedParameter(name, whole=_TYPES[kind], **renamed), source)
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise TuneError(f"{where}: {text[:40]!r} is not a number") from error
+    if missing := [key for key in ("start", "min", "max", "c_end") if key not in values]:
+        instead = " (or dist)" if missing[0] == "c_end" else ""
+        hint = "" if name in known else did_you_mean(name, known)
+        raise TuneError(f"{where}: {missing[0]}{instead} is missing{hint}")
+    values["low"], values["high"] = values.pop("min"), values.pop("max")
+    return check(TunedParameter(name, whole=whole, **{key: float(value) for key, value in values.items()}), source)
 
 
 def _all_different(parameters: list[TunedParameter], source: str) -> list[TunedParameter]:
-    if not parameters:
+    names = [parameter.name for parameter in parameters]
+    if not names:
         raise TuneError(f"{source} lists no parameters")
-    seen: set[str] = set()
-    for parameter in parameters:
-        if parameter.name in seen:
-            raise TuneError(f"{source}: {parameter.name} is listed twice")
-        seen.add(parameter.name)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise TuneError(f"{source}: {twice[0]} is listed twice")
     return parameters
 
 

@@ -10,8 +10,6 @@ After Ivec and Vojnovic, "Bayesian statistics approach to chess engines optimiza
 parentheses are their equations, here and in `lab.tune.methods`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -175,7 +173,6 @@ class Method:
     where they follow from the deviations.
 
     `bank` are the hypotheses, float64[hypotheses, n]. `version` rises when a method plays other pairs than before.
-    `always_differ`: players of an integer do, however small c_end is.
     """
 
     name: str
@@ -188,4 +185,3 @@ class Method:
     version: int = 1
     intervals: Callable[[EstimatorSettings, State], np.ndarray] | None = None
     gain: Callable[[EstimatorSettings, State], ExpectedGain] | None = None
-    always_differ: bool = False

@@ -4,18 +4,17 @@ Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet, whose ta
 that a tuner may meet.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from merino.core.common import work
 from merino.core.common.text import rounded
-from merino.core.common.work import cores, ordered, threads
 from merino.core.compiled.jit import entry, kernel
-from merino.lab.tune.methods import absorb, estimate, gain_over, initial_state, intervals, number_of, write_pair
+from merino.lab.tune import methods
+from merino.lab.tune.methods import absorb, write_pair
 from merino.lab.tune.parameters import REACH, elo_width, spsa_step
 from merino.lab.tune.rules import EstimatorSettings, Method, write_mean
 from merino.match.games import next_float, seed_state
@@ -31,14 +30,14 @@ PAPER = {
 SIZES = tuple(PAPER["spsa"])
 START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
 DRAW_RATE = 0.82
-QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA, KINKED, QUARTIC, SATURATED, UNEVEN_SIDES, RATIO = range(10)
+QUADRATIC, TANH, TWO_OPTIMA, KINKED, QUARTIC, SATURATED, UNEVEN_SIDES, RATIO = range(8)
 SIDES = 4.0  # how many times steeper one side of UNEVEN_SIDES is than the other
 # A multiplier of material at depth 3, as measured of Toga II: the Elo lost is RATIO_ELO times the square of the
 # logarithm of value over optimum, above it at most MAX_RATIO_ELO; the optimum is RATIO_OPTIMUM stated distances over 0.
 RATIO_ELO, MAX_RATIO_ELO, RATIO_OPTIMUM = 300.0, 180.0, 1.75
 # A curve with two optima, in units of START and in Elo: the steepness of both, the place of the worse one and the Elo
-# lost there, and how many times steeper the lopsided curve is on the far side of the better one.
-STEEPNESS, WORSE_AT, WORSE_ELO, BEYOND = 8.0, 1.4, 3.0, 3.0
+# lost there.
+STEEPNESS, WORSE_AT, WORSE_ELO = 8.0, 1.4, 3.0
 ROTATION_SEED = 5
 
 
@@ -46,8 +45,8 @@ class Curve(NamedTuple):
     """A strength curve with its optimum at 0: the Elo lost at x.
 
     It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x if `matrix`, float64[d, d], is not
-    empty. `steepness` is k, float64[d]. With TWO_OPTIMA the first parameter has a second, worse optimum, and with
-    LOPSIDED_OPTIMA the better one is also steeper on its far side. `draws` is the share of drawn games between equals.
+    empty. `steepness` is k, float64[d]. With TWO_OPTIMA the first parameter has a second, worse optimum. `draws` is the
+    share of drawn games between equals.
     """
 
     steepness: np.ndarray
@@ -91,42 +90,34 @@ class Setting:
         return Curve(even, np.ascontiguousarray(matrix), self.shape, self.draws)
 
 
-SETTINGS = {
-    setting.name: setting
-    for setting in (
-        Setting("S0", "the paper's: quadratic, all parameters equal"),
-        Setting("S1x4", "the tuner expects four times the true Elo", elo_factor=4.0),
-        Setting("S1/4", "the tuner expects a quarter of the true Elo", elo_factor=0.25),
-        Setting(
-            "S1h", "parameters matter between 1/4 and 4 times the mean; the tuner takes them as equal", uneven=True
-        ),
-        Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
-        Setting("S2c", "lopsided by a cubic term", shape=CUBIC),
-        Setting("S3", "quadratic, with rotated axes", rotated=True),
-        Setting("S4", "quadratic, and the start is the optimum", start=0.0),
-        Setting("S5", "quadratic, with the optimum three times as far as stated", sight=1 / 3),
-        Setting("S6", "quadratic, with the optimum at a third of the stated distance", sight=3.0),
-        Setting("K1", "kinked: the Elo lost grows with the distance, not its square", shape=KINKED),
-        Setting("K2", "flat-bottomed: the Elo lost grows with the fourth power of the distance", shape=QUARTIC),
-        Setting("K3", "saturated: beyond twice the distance of the start hardly more is lost", shape=SATURATED),
-        Setting("K4", "beyond the optimum four times as steep as before it", shape=UNEVEN_SIDES),
-        Setting("K5", "beyond the optimum a quarter as steep as before it", shape=UNEVEN_SIDES, start=-1.0),
-        Setting(
-            "K6",
-            "as a factor of material: bounded, from far below, with 20% draws and 40 Elo stated",
-            elo_factor=20.0,
-            shape=RATIO,
-            start=0.5 - RATIO_OPTIMUM,
-            bounds=(-RATIO_OPTIMUM, 20 / 3 - RATIO_OPTIMUM),
-            draws=0.2,
-        ),
-        Setting("L1", "the first parameter has a worse optimum, nearer the start than the better", shape=TWO_OPTIMA),
-        Setting("L2", "as L1, with the better optimum three times as steep on its far side", shape=LOPSIDED_OPTIMA),
-        Setting(
-            "L3", "as L1, but the tuner expects the optimum ten times nearer than it is", shape=TWO_OPTIMA, sight=0.1
-        ),
-    )
-}
+_ALL = (
+    Setting("S0", "the paper's: quadratic, all parameters equal"),
+    Setting("S1x4", "the tuner expects four times the true Elo", elo_factor=4.0),
+    Setting("S1/4", "the tuner expects a quarter of the true Elo", elo_factor=0.25),
+    Setting("S1h", "parameters matter between 1/4 and 4 times the mean; the tuner takes them as equal", uneven=True),
+    Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
+    Setting("S3", "quadratic, with rotated axes", rotated=True),
+    Setting("S4", "quadratic, and the start is the optimum", start=0.0),
+    Setting("S5", "quadratic, with the optimum three times as far as stated", sight=1 / 3),
+    Setting("S6", "quadratic, with the optimum at a third of the stated distance", sight=3.0),
+    Setting("K1", "kinked: the Elo lost grows with the distance, not its square", shape=KINKED),
+    Setting("K2", "flat-bottomed: the Elo lost grows with the fourth power of the distance", shape=QUARTIC),
+    Setting("K3", "saturated: beyond twice the distance of the start hardly more is lost", shape=SATURATED),
+    Setting("K4", "beyond the optimum four times as steep as before it", shape=UNEVEN_SIDES),
+    Setting("K5", "beyond the optimum a quarter as steep as before it", shape=UNEVEN_SIDES, start=-1.0),
+    Setting(
+        "K6",
+        "as a factor of material: bounded, from far below, with 20% draws and 40 Elo stated",
+        elo_factor=20.0,
+        shape=RATIO,
+        start=0.5 - RATIO_OPTIMUM,
+        bounds=(-RATIO_OPTIMUM, 20 / 3 - RATIO_OPTIMUM),
+        draws=0.2,
+    ),
+    Setting("L1", "the first parameter has a worse optimum, nearer the start than the better", shape=TWO_OPTIMA),
+    Setting("L3", "as L1, but the tuner expects the optimum ten times nearer than it is", shape=TWO_OPTIMA, sight=0.1),
+)
+SETTINGS = {setting.name: setting for setting in _ALL}
 
 
 def _spread_evenly(most: float, size: int) -> np.ndarray:
@@ -145,14 +136,13 @@ def elo_lost(curve, x):
                 lost += x[i] * curve.matrix[i, j] * x[j]
         return lost
     first = 0
-    if curve.shape == TWO_OPTIMA or curve.shape == LOPSIDED_OPTIMA:
-        lost, first = _two_optima(x[0] / START, curve.shape == LOPSIDED_OPTIMA), 1
+    if curve.shape == TWO_OPTIMA:  # the lower of two parabolas, one with its optimum at 0, the other worse
+        u = x[0] / START
+        lost, first = min(STEEPNESS * u * u, WORSE_ELO + STEEPNESS * (u - WORSE_AT) ** 2), 1
     for i in range(first, len(x)):
         factor = 1.0
         if curve.shape == TANH:
             factor = 1.0 + 0.5 * np.tanh(x[i] / START)
-        elif curve.shape == CUBIC:
-            factor = max(0.2, 1.0 + 0.3 * x[i] / (4.0 * START))
         elif curve.shape == UNEVEN_SIDES and x[i] < 0.0:
             factor = SIDES
         if curve.shape < KINKED or curve.shape == UNEVEN_SIDES:
@@ -176,99 +166,42 @@ def _other_form(shape, x):
     return (lost if ratio < 0.0 else MAX_RATIO_ELO * (1.0 - np.exp(-lost / MAX_RATIO_ELO))) / TOTAL_ELO
 
 
-@kernel
-def _two_optima(x, lopsided):
-    """The Elo lost at `x` in units of START: the lower of two parabolas, one with its optimum at 0, the other worse."""
-    better = STEEPNESS * x * x * (BEYOND if lopsided and x < 0.0 else 1.0)
-    return min(better, WORSE_ELO + STEEPNESS * (x - WORSE_AT) ** 2)
+class Figures(NamedTuple):
+    """The mean Elo still lost, its standard error, the mean gain, and the standard deviation of a run."""
 
-
-class Figure(NamedTuple):
-    """A figure of the paper: the mean gain in Elo, and its standard deviation over the runs."""
-
+    loss: float
+    error: float
     gain: float
     deviation: float
 
-    @property
-    def loss(self) -> float:
-        """The Elo still lost."""
-        return TOTAL_ELO - self.gain
-
-    @property
-    def error(self) -> float:
-        """The standard error of the mean."""
-        return self.deviation / RUNS**0.5
+    def as_json(self, prefix: str) -> dict[str, float]:
+        """As plain data."""
+        names = ("mean_loss_elo", "standard_error", "mean_gain_elo", "standard_deviation")
+        return {prefix + name: value for name, value in zip(names, self, strict=True)}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the table: the Elo that each of its runs still loses, float64[runs]; `start_loss` is that before.
+    """A cell of the table: what its runs end with, and the figures of the paper, if it has some.
 
-    `firsts`, float64[runs], is the first parameter at the end of each run; its optimum is 0. `covered` and `proved` are
-    as in RunEnd.
+    `losses` and `firsts`, float64[runs], are the Elo lost at the end of each run and the first parameter there, whose
+    optimum is 0; `proved`, bool[runs], is whether the 95% interval of the gain over the start is above 0. `coverage` is
+    the share of 95% intervals that have the optimum, `careful` the mean Elo still lost if the start is kept unless the
+    gain over it is significant; both None for a method without intervals. `ahead` pairs are under way.
     """
 
     method: str
     setting: str
     parameters: int
     pairs: int
+    ahead: int
     losses: np.ndarray
-    start_loss: float
     firsts: np.ndarray
-    covered: np.ndarray
     proved: np.ndarray
-    ahead: int  # pairs under way
-
-    @property
-    def coverage(self) -> float | None:
-        """The share of 95% intervals that have the optimum; None for a method without intervals."""
-        return None if np.isnan(self.covered).any() else float(self.covered.mean())
-
-    @property
-    def careful(self) -> float | None:
-        """The mean Elo still lost if the start is kept unless the gain over it is significant; None as above."""
-        return None if self.coverage is None else float(np.where(self.proved, self.losses, self.start_loss).mean())
-
-    @property
-    def mean(self) -> float:
-        """The mean Elo still lost."""
-        return float(self.losses.mean())
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of a run."""
-        return float(self.losses.std(ddof=1))
-
-    @property
-    def error(self) -> float:
-        """The standard error of the mean."""
-        return self.deviation / len(self.losses) ** 0.5
-
-    @property
-    def gain(self) -> float:
-        """The mean Elo gained from the start; less than 0 where the runs end worse than they began."""
-        return self.start_loss - self.mean
-
-    @property
-    def in_paper(self) -> Figure | None:
-        """The paper's figure for this cell, or None."""
-        if (self.setting, self.pairs, self.ahead) != (SETTING, PAIRS, 1):
-            return None
-        figures = PAPER.get(self.method, {})
-        return Figure(*figures[self.parameters]) if self.parameters in figures else None
-
-
-class RunEnd(NamedTuple):
-    """The end of a run: the Elo lost there, and the first parameter.
-
-    `covered` is the share of parameters whose 95% interval has the optimum, NaN for a method without intervals;
-    `proved` is whether the 95% interval of the gain over the start is above 0.
-    """
-
-    loss: float
-    first: float
-    covered: float
-    proved: bool
+    figures: Figures
+    coverage: float | None
+    careful: float | None
+    paper: Figures | None
 
 
 def tuner_settings(method: Method, setting: Setting, size: int, pairs: int) -> EstimatorSettings:
@@ -278,7 +211,7 @@ def tuner_settings(method: Method, setting: Setting, size: int, pairs: int) -> E
     """
     distance, elo, even = setting.sight * START, TOTAL_ELO * setting.sight**2, np.ones(size)
     return EstimatorSettings(
-        method=number_of(method),
+        method=methods.number_of(method),
         pairs=pairs,
         tau=TAU if setting.draws == DRAW_RATE else 0.0,
         low=even * setting.bounds[0] * START,
@@ -314,30 +247,36 @@ def simulate(
     `at_a_time` runs are played at a time, None for one a core.
     """
     settings, curve = tuner_settings(method, setting, size, pairs), setting.curve(size)
-    start, count = np.full(size, setting.start * START), at_a_time or cores()
+    start, count = np.full(size, setting.start * START), at_a_time or work.cores()
 
-    def play_run(run: int) -> RunEnd:
-        state = initial_state(settings, start)
+    def play_run(run: int) -> tuple[float, float, float, bool]:
+        state = methods.initial_state(settings, start)
         under_way, results = np.zeros((min(ahead, pairs), 2, size)), np.zeros(min(ahead, pairs))
         loss = float(_play(settings, state, curve, seed_state(seed, size, run), under_way, results))
-        low, high = intervals(settings, state)
+        low, high = methods.intervals(settings, state)
         covered = np.where(np.isnan(low), np.nan, (low <= 0) & (high >= 0)).mean()
-        gain = gain_over(settings, state, start)
-        return RunEnd(loss, float(estimate(settings, state)[0]), float(covered), gain.low > 0)
+        is_proved = methods.gain_over(settings, state, start).low > 0
+        return loss, float(methods.estimate(settings, state)[0]), float(covered), is_proved
 
-    with threads(count) as workers:
-        losses, firsts, covered, proved = np.array(list(ordered(workers, play_run, iter(range(runs)), 2 * count))).T
+    with work.threads(count) as workers:
+        ends = np.array(list(work.ordered(workers, play_run, iter(range(runs)), 2 * count)))
+    losses, firsts, covered, proved = ends.T
+    start_loss, deviation = loss_at_start(setting, size), float(losses.std(ddof=1))
+    has_intervals, is_paper = not np.isnan(covered).any(), (setting.name, pairs, ahead) == (SETTING, PAIRS, 1)
+    known = PAPER.get(method.name, {}).get(size) if is_paper else None
     return Cell(
         method=method.name,
         setting=setting.name,
         parameters=size,
         pairs=pairs,
-        losses=losses,
-        start_loss=loss_at_start(setting, size),
-        firsts=firsts,
-        covered=covered,
-        proved=proved > 0,
         ahead=ahead,
+        losses=losses,
+        firsts=firsts,
+        proved=proved > 0,
+        figures=Figures(float(losses.mean()), deviation / runs**0.5, start_loss - float(losses.mean()), deviation),
+        coverage=float(covered.mean()) if has_intervals else None,
+        careful=float(np.where(proved > 0, losses, start_loss).mean()) if has_intervals else None,
+        paper=known and Figures(round(TOTAL_ELO - known[0], 6), known[1] / RUNS**0.5, *known),
     )
 
 
@@ -399,64 +338,42 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
     ]
     for size in dict.fromkeys(cell.parameters for cell in cells):
         by_name = {cell.method: cell for cell in cells if cell.parameters == size}
-        lines += _rows_of_size(size, [by_name[name] for name in names])
+        row = [by_name[name] for name in names]
+        lines += _figures_rows(str(size), [cell.figures for cell in row])
+        lines.append(_row("in 95%", ("-" if cell.coverage is None else f"{cell.coverage:.1%}" for cell in row)))
+        lines.append(_row("careful", ("-" if cell.careful is None else f"{cell.careful:.5f}" for cell in row)))
+        if any(cell.paper for cell in row):
+            lines += _figures_rows("paper", [cell.paper for cell in row])
+            lines.append(_row("apart, se", map(_apart, row)))
     return lines
 
 
-def _rows_of_size(size: int, cells: Sequence[Cell]) -> Iterator[str]:
-    """The figures of each method for a number of parameters, and those of the paper where it has some."""
-    papers = [cell.in_paper for cell in cells]
-    yield _row(str(size), map(_loss, cells))
-    yield _row("gain", map(_gain, cells))
-    yield _row("in 95%", ("-" if cell.coverage is None else f"{cell.coverage:.1%}" for cell in cells))
-    yield _row("careful", ("-" if cell.careful is None else f"{cell.careful:.5f}" for cell in cells))
-    if any(papers):
-        yield _row("paper", ("" if paper is None else _loss(paper) for paper in papers))
-        yield _row("gain", ("" if paper is None else _gain(paper) for paper in papers))
-        yield _row("apart, se", map(_apart, cells))
+def _figures_rows(head: str, figures: Sequence[Figures | None]) -> list[str]:
+    """A row of losses and one of gains."""
+    losses = ("" if each is None else f"{each.loss:.5f} +- {each.error:.5f}" for each in figures)
+    gains = ("" if each is None else f"{rounded(each.gain, digits=5)} ({each.deviation:.5f})" for each in figures)
+    return [_row(head, losses), _row("gain", gains)]
 
 
 def _row(head: str, figures: Iterable[str]) -> str:
     return f"{head:>10}" + "".join(f"{figure:>22}" for figure in figures)
 
 
-def _loss(of: Cell | Figure) -> str:
-    return f"{of.mean if isinstance(of, Cell) else of.loss:.5f} +- {of.error:.5f}"
-
-
-def _gain(of: Cell | Figure) -> str:
-    return f"{rounded(of.gain, digits=5)} ({of.deviation:.5f})"
-
-
 def _apart(cell: Cell) -> str:
     """How far the cell is above the paper's, in standard errors of the difference."""
-    paper = cell.in_paper
-    if paper is None:
+    if cell.paper is None:
         return ""
-    return rounded((cell.mean - paper.loss) / (cell.error**2 + paper.error**2) ** 0.5, "+")
+    difference = cell.figures.loss - cell.paper.loss
+    return rounded(difference / (cell.figures.error**2 + cell.paper.error**2) ** 0.5, "+")
 
 
 def cell_json(cell: Cell) -> dict[str, Any]:
     """A cell as plain data."""
-    found: dict[str, Any] = {
-        "method": cell.method,
-        "setting": cell.setting,
-        "parameters": cell.parameters,
-        "pairs": cell.pairs,
-        "ahead": cell.ahead,
+    return {
+        **{name: getattr(cell, name) for name in ("method", "setting", "parameters", "pairs", "ahead")},
         "runs": len(cell.losses),
-        "mean_loss_elo": cell.mean,
-        "standard_error": cell.error,
-        "mean_gain_elo": cell.gain,
-        "standard_deviation": cell.deviation,
+        **cell.figures.as_json(""),
         "interval_coverage": cell.coverage,
         "careful_loss_elo": cell.careful,
+        **(cell.paper.as_json("paper_") if cell.paper else {}),
     }
-    if (paper := cell.in_paper) is not None:
-        found |= {
-            "paper_mean_loss_elo": round(paper.loss, 6),
-            "paper_standard_error": round(paper.error, 6),
-            "paper_mean_gain_elo": paper.gain,
-            "paper_standard_deviation": paper.deviation,
-        }
-    return found

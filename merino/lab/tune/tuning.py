@@ -5,8 +5,6 @@ that are done (`plus`, `minus` float64[n, d], `y` float64[n], NaN for a pair los
 not yet played. A resumed tune at fixed nodes ends as if it had not been interrupted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -18,36 +16,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 import chess.engine
 import numpy as np
 
-from merino.core.common.files import STATE, faults_named, read_user_file, user_path, write_whole
-from merino.core.common.sealed import as_npz, check_arrays, finite, from_npz, parsed
-from merino.core.common.text import load_matplotlib, rounded, saved
-from merino.core.common.work import RemoteExecutor, RunName, at_work, begun, ordered, threads
+from merino.core.common import files, sealed, work
+from merino.core.common.options import Option
+from merino.core.common.text import did_you_mean, load_matplotlib, rounded, saved
 from merino.engine.search.parameters import parameters_for, tuned_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import default, from_identity
 from merino.formats.openings import Opening, OpeningError
-from merino.lab.tune.methods import METHODS, after, deviations, estimate, gain_over, initial_state, intervals, next_pair
-from merino.lab.tune.parameters import (
-    TunedParameter,
-    TuneError,
-    best_step,
-    lines_of_both,
-    playable,
-    settings_for,
-)
+from merino.lab.tune import methods
+from merino.lab.tune.methods import METHODS, after, next_pair
+from merino.lab.tune.parameters import TunedParameter, TuneError, best_step, lines_of_both, playable, settings_for
 from merino.lab.tune.rules import EstimatorSettings, ExpectedGain, Method, PairResult, State
 from merino.match.config import Clock, MatchConfig, OpeningSource, TimeControl
-from merino.match.engines import Board, Program, TimedUci, board_of
+from merino.match.engines import Program, TimedUci, board_of
 from merino.match.games import MatchError, Reason, seed_state
 from merino.match.players import OtherPlayer, OwnPlayer, Player
+from merino.match.report import duration
 from merino.match.runner import opening_or_fault
 from merino.match.statistics import Sprt
 
@@ -56,11 +48,21 @@ log = logging.getLogger(__name__)
 MAX_LOST = 10  # pairs in a row; after that the fault is the engine's, not a game's
 PROOF = Sprt(0.0, 5.0)
 MAX_PROOF_GAMES = 100_000
-LINE_SECONDS, LINES_A_TABLE = 10.0, 6  # between two lines of progress, and lines between two tables
+REPORT_SECONDS = 30.0  # between two reports of progress
 # Where the JSON of a configuration has the identity and the time control; kept for older files.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
-_NAMES = {"identity": "evaluation"}  # of a setting in messages, where it is not its field's
 _POINTS, _COLUMNS = 200, 3  # of the picture of a course: about so many points, and panels in a row
+
+
+def method_named(name: str) -> str:
+    """The name, if a method has it; raises ValueError with the nearest one."""
+    if name not in METHODS:
+        raise ValueError(f"there is no method '{name}' among {', '.join(METHODS)}{did_you_mean(name, METHODS)}")
+    return name
+
+
+AHEAD = Option("N", 1)
+AHEAD_SENTENCE = "pairs under way; each is made without the results of the N - 1 before it"
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,11 @@ class Configuration:
     """
 
     parameters: tuple[TunedParameter, ...]
-    method: str
-    pairs: int
-    seed: int
-    ahead: int
-    time_control: TimeControl
+    method: Annotated[str, f"tuning method: {', '.join(METHODS)}", Option("NAME", read=method_named)] = methods.DEFAULT
+    pairs: Annotated[int, "game pairs to play", Option("N", 1)] = 1000
+    seed: int = 1
+    ahead: Annotated[int, AHEAD_SENTENCE, AHEAD] = 32  # whoever plays them, so that a tune depends on its seed alone
+    time_control: TimeControl = field(default_factory=TimeControl)
     openings: str | None = None
     plies: int | None = None
     margin: int = 0
@@ -94,6 +96,19 @@ class Configuration:
     def evaluation(self) -> Evaluation:
         """The evaluation that Merino plays with, apart from what is tuned."""
         return from_identity(self.identity)
+
+    @property
+    def kept(self) -> list[str]:
+        """The names of tuned numbers that the file of the evaluation keeps."""
+        if self.engine:
+            return []
+        names, evaluation = [row.name for row in self.parameters], self.evaluation
+        return [name for name in names if evaluation.keeps_search_numbers or name in evaluation.numbers]
+
+    @property
+    def needs_file(self) -> bool:
+        """Whether the tuned player needs a file of its evaluation: that is tuned, or not the default one."""
+        return not self.engine and (bool(self.kept) or self.identity != default().identity)
 
     def text(self) -> str:
         """As JSON. Weights are where older files have them; `evaluation` is for other families only."""
@@ -117,7 +132,7 @@ def configuration_hash(text: str) -> str:
 
 def configuration_from(text: str) -> Configuration:
     """Read the JSON of a configuration; raises ValueError, TypeError or KeyError if it is not one."""
-    values = parsed(text)
+    values = sealed.parsed(text)
     if values["method"] not in METHODS:
         raise ValueError(f"its method {values['method']!r} is not one of {', '.join(METHODS)}")
     if values.pop("version") != METHODS[values["method"]].version:
@@ -133,16 +148,15 @@ def configuration_from(text: str) -> Configuration:
 
 def path_of_openings(name: str) -> str:
     """The absolute path of a file of openings, so that a tune finds it from any folder; raises OSError."""
-    return str(user_path(name).absolute())
+    return str(files.user_path(name).absolute())
 
 
 def changes(before: Configuration, now: Configuration) -> list[str]:
     """In which settings two configurations differ, in words."""
-    if before.openings is not None:
-        before = replace(before, openings=path_of_openings(before.openings))  # as the same command names it now
+    before = replace(before, openings=before.openings and path_of_openings(before.openings))  # as the command has it
     kept = configuration_from(now.text())  # as it would be read: lists instead of tuples
     names = (field.name for field in fields(kept) if getattr(kept, field.name) != getattr(before, field.name))
-    return [_NAMES.get(name, name.replace("_", " ")) for name in names]
+    return [{"identity": "evaluation"}.get(name, name.replace("_", " ")) for name in names]
 
 
 @dataclass
@@ -160,10 +174,10 @@ class Tune:
     waiting: deque[PairResult] = field(default_factory=deque)
 
     @classmethod
-    def new(cls, configuration: Configuration) -> Tune:
+    def new(cls, configuration: Configuration) -> Self:
         """A tune with nothing played."""
         settings = configuration.settings()
-        state = initial_state(settings, configuration.start)
+        state = methods.initial_state(settings, configuration.start)
         return cls(configuration, settings, state, seed_state(configuration.seed))
 
     @property
@@ -202,7 +216,7 @@ class Tune:
 
     def estimate(self) -> np.ndarray:
         """The best estimate now, float64[d]."""
-        return estimate(self.settings, self.state)
+        return methods.estimate(self.settings, self.state)
 
     def save(self, path: Path) -> None:
         """Write the file atomically; raises OSError."""
@@ -217,13 +231,13 @@ class Tune:
             "minus": np.array([pair.minus for pair in pairs]).reshape(-1, size),
             "y": np.array([pair.y for pair in self.done]),
         }
-        write_whole(path, as_npz(arrays | self.state._asdict()))
+        files.write_whole(path, sealed.as_npz(arrays | self.state._asdict()))
 
 
 def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
     """Read the file of a tune; raises TuneError, also if it has another configuration than the one `wanted`."""
-    with faults_named(path, "a tune", TuneError):
-        file = from_npz(read_user_file(path, STATE))
+    with files.faults_named(path, "a tune", TuneError):
+        file = sealed.from_npz(files.read_user_file(path, files.STATE))
         text = str(file["configuration"])
         configuration = configuration_from(text)
         if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings
@@ -235,7 +249,7 @@ def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
         plus, minus, results = file["plus"], file["minus"], file["y"]
         pairs = np.zeros((len(plus), len(configuration.parameters)))
         others = {"random": tune.random, "plus": pairs, "minus": pairs, "y": np.zeros(len(results))}
-        check_arrays(file, tune.state._asdict() | others)
+        sealed.check_arrays(file, tune.state._asdict() | others)
         if not len(results) <= len(plus) <= configuration.pairs:
             raise ValueError(f"it has {len(plus)} pairs and {len(results)} results of {configuration.pairs} pairs")
         tune.state = State(*(file[name] for name in State._fields))
@@ -253,7 +267,7 @@ def replay(tune: Tune, settings: EstimatorSettings) -> Iterator[tuple[int, State
 
     Each comes with the number of pairs before it.
     """
-    state = initial_state(settings, tune.configuration.start)
+    state = methods.initial_state(settings, tune.configuration.start)
     yield 0, state
     for result in tune.done:
         if not math.isnan(result.y):
@@ -275,7 +289,7 @@ class PairOutcome(NamedTuple):
     fault: str = ""  # why the pair was lost
 
 
-PlayPair = Callable[[Configuration, RunName, TunePair], PairOutcome]
+PlayPair = Callable[[Configuration, work.RunName, TunePair], PairOutcome]
 
 
 def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
@@ -333,15 +347,15 @@ def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> Ma
     )
 
 
-def play_pair(configuration: Configuration, name: RunName, task: TunePair) -> PairOutcome:
+def play_pair(configuration: Configuration, name: work.RunName, task: TunePair) -> PairOutcome:
     """Play a pair: Merino against itself, or an external engine against itself.
 
     If the run has ended meanwhile, the outcome is ignored. Raises the errors of openings.
     """
     pair = task.pair
-    with at_work(name) as run:
+    with work.at_work(name) as run:
         if run is None or run.is_stopped:
-            return _STOPPED
+            return PairOutcome(math.nan, "the tune was stopped")
         terms = terms_of(configuration, players_of(configuration, pair.plus, pair.minus))
         opening = task.opening or run.kept(terms.source).opening(pair.number)
         if isinstance(opening, str):
@@ -350,24 +364,16 @@ def play_pair(configuration: Configuration, name: RunName, task: TunePair) -> Pa
             board = board_of(terms, run.stop_flag)
         except MatchError as error:
             return PairOutcome(math.nan, str(error))
+        points = 0
         with run.watching(board):
-            return _play_both(board, opening)
-
-
-_STOPPED = PairOutcome(math.nan, "the tune was stopped")
-
-
-def _play_both(board: Board, opening: Opening) -> PairOutcome:
-    """Both games of a pair."""
-    points = 0
-    for index in range(2):
-        game = board.play(index, opening, index == 0)
-        if game is None:
-            return _STOPPED
-        if game.reason in (Reason.CRASH, Reason.ILLEGAL):
-            return PairOutcome(math.nan, f"{game.reason.value}: {game.detail}")
-        points += game.points
-    return PairOutcome(float(points - 2))
+            for index in range(2):
+                game = board.play(index, opening, index == 0)
+                if game is None:
+                    return PairOutcome(math.nan, "the tune was stopped")
+                if game.reason in (Reason.CRASH, Reason.ILLEGAL):
+                    return PairOutcome(math.nan, f"{game.reason.value}: {game.detail}")
+                points += game.points
+        return PairOutcome(float(points - 2))
 
 
 class _PairsToPlay:
@@ -377,13 +383,8 @@ class _PairsToPlay:
     """
 
     def __init__(self, tune: Tune) -> None:
-        self._tune = tune
-        self._again = deque(tune.waiting)
-
-    @cached_property
-    def _source(self) -> OpeningSource | None:
-        """The openings of a file, read for the first pair: a tune that is over needs none. Raises OpeningError."""
-        return None if self._tune.configuration.openings is None else _source_of(self._tune.configuration)
+        self._tune, self._again = tune, deque(tune.waiting)
+        self._source: OpeningSource | None = None  # a file, read for the first pair: a tune that is over needs none
 
     def __iter__(self) -> Iterator[TunePair]:
         return self
@@ -392,7 +393,10 @@ class _PairsToPlay:
         pair = self._again.popleft() if self._again else self._tune.ask()
         if pair is None:
             raise StopIteration
-        return TunePair(pair, None if self._source is None else opening_or_fault(self._source, pair.number))
+        if self._tune.configuration.openings is None:
+            return TunePair(pair)
+        self._source = self._source or _source_of(self._tune.configuration)
+        return TunePair(pair, opening_or_fault(self._source, pair.number))
 
 
 def _source_of(configuration: Configuration) -> OpeningSource:
@@ -419,36 +423,31 @@ def play_tune(
     """Play until the tune is over; call `on_result` after each pair. The tune is valid after a KeyboardInterrupt.
 
     Results are taken in the order of their pairs, so that a tune at fixed nodes does not depend on which pair is
-    faster. `executor` plays `at_a_time` pairs at a time, a `RemoteExecutor` as many as it has slots; None for threads
+    faster. `executor` plays `at_a_time` pairs at a time, a remote one as many as it has slots; None for threads
     of this process. Raises WorkError where its workers are gone.
     """
-    lost_in_a_row = 0
+    lost_in_a_row, rows = 0, tune.configuration.parameters
     with ExitStack() as stack:
-        workers = executor or stack.enter_context(threads(at_a_time))
-        run = stack.enter_context(begun())
-        player = partial(play, tune.configuration, run)
+        workers = executor or stack.enter_context(work.threads(at_a_time))
+        run = stack.enter_context(work.begun())
         ahead = max(tune.configuration.ahead, len(tune.waiting))
-        outcomes = stack.enter_context(closing(ordered(workers, player, _PairsToPlay(tune), ahead)))
-        if isinstance(executor, RemoteExecutor):
+        player = partial(play, tune.configuration, run)
+        outcomes = stack.enter_context(closing(work.ordered(workers, player, _PairsToPlay(tune), ahead)))
+        if isinstance(executor, work.RemoteExecutor):
             stack.callback(executor.stop, run)
         for outcome in outcomes:
-            played = _values(tune)
+            number, plus, minus, _ = tune.waiting[0]
+            played = ", ".join(
+                f"{row.name} {one:.6g} against {other:.6g}" for row, one, other in zip(rows, plus, minus, strict=True)
+            )
             if outcome.fault:
-                log.warning("pair %d is lost, %s: %s", len(tune.done) + 1, played, outcome.fault)
+                log.warning("pair %d is lost, %s: %s", number, played, outcome.fault)
             tune.tell(outcome.y)
             lost_in_a_row = lost_in_a_row + 1 if math.isnan(outcome.y) else 0
             if lost_in_a_row == MAX_LOST:
-                raise TuneError(
-                    f"{MAX_LOST} pairs in a row could not be played, the last with {played}: {outcome.fault}"
-                )
+                last = f"the last with {played}: {outcome.fault}"
+                raise TuneError(f"{MAX_LOST} pairs in a row could not be played, {last}")
             on_result(tune)
-
-
-def _values(tune: Tune) -> str:
-    """The values that the oldest pair in progress plays, as `name 3 against 5`."""
-    pair = tune.waiting[0]
-    rows = zip(tune.configuration.parameters, pair.plus.tolist(), pair.minus.tolist(), strict=True)
-    return ", ".join(f"{row.name} {plus:.6g} against {minus:.6g}" for row, plus, minus in rows)
 
 
 def tuned_values(tune: Tune) -> np.ndarray:
@@ -479,20 +478,6 @@ def proof_terms(configuration: Configuration, players: tuple[Player, Player]) ->
     return replace(terms, games=min(terms.different_games(source) or terms.games, terms.games))
 
 
-def needs_file(configuration: Configuration) -> bool:
-    """Whether the tuned player needs a file of its evaluation: that is tuned, or not the default one."""
-    return not configuration.engine and (bool(kept(configuration)) or configuration.identity != default().identity)
-
-
-def kept(configuration: Configuration) -> list[str]:
-    """The names of tuned numbers that the file of the evaluation keeps."""
-    if configuration.engine:
-        return []
-    evaluation = configuration.evaluation
-    names = [row.name for row in configuration.parameters]
-    return [name for name in names if evaluation.keeps_search_numbers or name in evaluation.numbers]
-
-
 def as_player(configuration: Configuration, values: Sequence[float], evaluation_file: Path) -> str:
     """The text for `merino match` of the player with these values and the evaluation in `evaluation_file`."""
     names = [row.name for row in configuration.parameters]
@@ -500,13 +485,13 @@ def as_player(configuration: Configuration, values: Sequence[float], evaluation_
     if configuration.engine:
         options = (f"option.{name}={value}" for name, value in numbers.items())
         return ",".join([shlex.join(configuration.engine), *options])
-    file, in_file = [str(evaluation_file)] if needs_file(configuration) else [], kept(configuration)
+    file, in_file = [str(evaluation_file)] if configuration.needs_file else [], configuration.kept
     return ",".join([*file, *(f"{name}={value}" for name, value in numbers.items() if name not in in_file)])
 
 
 def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSettings, state: State) -> list[str]:
     """A row for each parameter: start, estimate, its 95% interval, and the change in units of c_end."""
-    values, ends = estimate(settings, state), intervals(settings, state)
+    values, ends = methods.estimate(settings, state), methods.intervals(settings, state)
     width = max(len("parameter"), *(len(row.name) for row in parameters))
     lines = [f"{'parameter':<{width}} {'start':>9} {'now':>10} {'95% of it':>19} {'moved/c':>8}"]
     for index, row in enumerate(parameters):
@@ -526,26 +511,22 @@ def gain_line(gain: ExpectedGain) -> str:
 
 
 def progress_of(say: Callable[[str], object]) -> Callable[[Tune], None]:
-    """Shows the progress of a tune, when called after each pair: a line every few seconds, and a table now and then."""
+    """Reports a tune now and then when called after each pair: how far it is, and the estimates."""
     began = last = time.monotonic()
-    first = lines = 0
+    first = 0
 
     def show(tune: Tune) -> None:
-        nonlocal began, last, first, lines
-        now, done = time.monotonic(), len(tune.done)
+        nonlocal began, last, first
+        now, done, pairs = time.monotonic(), len(tune.done), tune.configuration.pairs
         if not first:  # the first pair may have had to wait for the compiler
             began, last, first = now, now, done
-        if now - last < LINE_SECONDS and not tune.is_over:
+        if now - last < REPORT_SECONDS and not tune.is_over:
             return
-        last, lines = now, lines + 1
-        speed = (done - first) / max(1e-9, now - began)
-        left = round((tune.configuration.pairs - done) / max(1e-9, speed))
+        last, speed = now, (done - first) / max(1e-9, now - began)
         lost = f"  {tune.lost} lost" if tune.lost else ""
-        to_go = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}"
-        say(f"{done}/{tune.configuration.pairs} pairs{lost}  {speed:.2f} pairs/s  {to_go} to go")
-        if lines % LINES_A_TABLE == 0 and not tune.is_over:
-            for line in value_table(tune.configuration.parameters, tune.settings, tune.state):
-                say(line)
+        say(f"{done}/{pairs} pairs{lost}  {speed:.2f} pairs/s  {duration((pairs - done) / max(1e-9, speed))} to go")
+        if not tune.is_over:
+            say("\n".join(value_table(tune.configuration.parameters, tune.settings, tune.state)))
 
     return show
 
@@ -555,7 +536,7 @@ def result_lines(tune: Tune) -> list[str]:
     parameters, settings, state = tune.configuration.parameters, tune.settings, tune.state
     played = len(tune.done) - tune.lost
     lines = [f"{tune.configuration.method} after {played} pairs:", *value_table(parameters, settings, state)]
-    gain = gain_over(settings, state, tune.configuration.start)
+    gain = methods.gain_over(settings, state, tune.configuration.start)
     if not np.isnan(gain.low):
         lines.append(gain_line(gain))
     steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
@@ -570,20 +551,22 @@ def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
     are expected to be worth against the start, in Elo with its 95% interval.
     """
     rows, exact = tune.configuration.parameters, tune.estimate()
-    gain = gain_over(tune.settings, tune.state, tune.configuration.start)
+    gain = methods.gain_over(tune.settings, tune.state, tune.configuration.start)
+    ends = methods.intervals(tune.settings, tune.state)
+    values = [
+        {
+            "name": row.name,
+            "start": row.start,
+            "value": row.playable(value),
+            "low": sealed.finite(low),
+            "high": sealed.finite(high),
+        }
+        for row, value, low, high in zip(rows, exact.tolist(), *ends, strict=True)
+    ]
     return {
-        "parameters": [
-            {
-                "name": row.name,
-                "start": row.start,
-                "value": row.playable(value),
-                "low": finite(low),
-                "high": finite(high),
-            }
-            for row, value, low, high in zip(rows, exact.tolist(), *intervals(tune.settings, tune.state), strict=True)
-        ],
+        "parameters": values,
         "games": 2 * (len(tune.done) - tune.lost),
-        "gain": {"elo": finite(gain.mean), "low": finite(gain.low), "high": finite(gain.high)},
+        "gain": {"elo": sealed.finite(gain.mean), "low": sealed.finite(gain.low), "high": sealed.finite(gain.high)},
         "proved": proved,
     }
 
@@ -594,22 +577,19 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
     Two deviations are about it, unless the method has none.
     Raises PictureError if matplotlib is not installed.
     """
-    figure_class, _ = load_matplotlib()
     settings, rows = tune.configuration.settings(method), tune.configuration.parameters
     every, last = max(1, len(tune.done) // _POINTS), len(tune.done)
     way = [(number, state) for number, state in replay(tune, settings) if number % every == 0 or number == last]
-    pairs = np.array([number for number, _ in way])
-    start, unit = tune.configuration.start, settings.c_end
-    values = (np.array([estimate(settings, state) for _, state in way]) - start) / unit
+    pairs, unit = [number for number, _ in way], settings.c_end
+    moved = [methods.estimate(settings, state) - tune.configuration.start for _, state in way]
+    values, spreads = np.array(moved) / unit, np.array([methods.deviations(settings, state) for _, state in way]) / unit
     lines = -(-len(rows) // _COLUMNS)
-    figure = figure_class(figsize=(4 * min(_COLUMNS, len(rows)), 2.4 * lines + 0.6), layout="constrained")
+    figure = load_matplotlib()[0](figsize=(4 * min(_COLUMNS, len(rows)), 2.4 * lines + 0.6), layout="constrained")
     axes = figure.subplots(lines, min(_COLUMNS, len(rows)), squeeze=False, sharex=True).ravel()
     for index, row in enumerate(rows):
         axes[index].plot(pairs, values[:, index], color="#0072b2")
-        if method.deviations is not None:
-            spread = np.array([deviations(settings, state)[index] for _, state in way]) / unit[index]
-            low, high = values[:, index] - 2 * spread, values[:, index] + 2 * spread
-            axes[index].fill_between(pairs, low, high, color="#0072b2", alpha=0.2, linewidth=0)
+        low, high = values[:, index] - 2 * spreads[:, index], values[:, index] + 2 * spreads[:, index]
+        axes[index].fill_between(pairs, low, high, color="#0072b2", alpha=0.2, linewidth=0)  # nothing where unknown
         axes[index].axhline(0, color="#555555", linewidth=0.8, linestyle=":")
         axes[index].set_title(f"{row.name} (c = {row.c_end:g})", fontsize=9, loc="left")
     for unused in axes[len(rows) :]:

@@ -43,9 +43,8 @@ from merino.lab.nets.night.state import (
     validation_share,
 )
 from merino.lab.nets.shapes import course_for, games_to_teach, grown, renewed, supported_by
-from merino.lab.nets.starting import is_part
+from merino.lab.nets.starting import fault_of_part
 from merino.lab.nets.training import (
-    StoppedEarlyError,
     Trained,
     Trainer,
     TrainingSettings,
@@ -243,7 +242,7 @@ def shape_for(positions: int, best: Network | None, learned: int | None, asked: 
         return ShapeChoice(asked or row.shape, False, f"from random weights: {why_so}")
     wanted = asked or grown(best.shape, positions)
     more = "" if wanted == best.shape else f", which was {best.shape}: {why_so}"
-    if asked is not None and not is_part(best.shape, asked):
+    if asked is not None and fault_of_part(best.shape, asked):
         return ShapeChoice(asked, False, f"from random weights: {why_so}, and the best, {best.shape}, is no part of it")
     if learned is None:
         why = "its start does not say how many positions it learned from"
@@ -317,10 +316,7 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: PackedBlocks, folder:
         context.events.progressed(f"Training, error {state.error:.6f}", state.done)
         context.poll()
 
-    try:
-        found = trainer.run(report)
-    except StoppedEarlyError as error:
-        raise StepStoppedError from error
+    found = trainer.run(report)
     if found.interrupted:
         raise StepStoppedError
     return found
@@ -368,7 +364,7 @@ def begin(
             events.say(f"Continuing in '{path}' after {counted(len(state.rounds), 'generation')}")
         if state.plan.gpu:
             usual = Shape() if source is None else net_in(source.content, source.path).shape
-            check_gpu(state.plan.asked_shape or usual, pqr=False)  # of all that it trains
+            check_gpu(state.plan.asked_shape or usual)  # of all that it trains
         folder.save(state)
         _keep_start(path, state, source)
         return Loop(folder, state, NetLearner(folder), until, events, threads, executor).run()

@@ -480,5 +480,4 @@ METHOD = Method(
     intervals=_intervals,
     gain=_gain,
     version=3,  # 1 played wider pairs, 2 many of equal players where integers have few values
-    always_differ=True,
 )

@@ -31,7 +31,7 @@ from starlette.testclient import TestClient
 
 from merino.app.console.commands import entry_of as load_game
 from merino.app.console.explaining import read_positions
-from merino.app.console.games import ClockPace, ConsoleGame, KeptGame, UnfinishedFile, strength_text
+from merino.app.console.games import ConsoleGame, UnfinishedFile, pace_of, read_kept, strength_text
 from merino.app.explorer.app import create_app
 from merino.app.explorer.games import read_text as read_pasted
 from merino.app.explorer.state import ServerState
@@ -192,7 +192,7 @@ POSITION_READERS: dict[str, Reader] = {
     "tasks": read_tasks,
     "openings": _openings,
     "console": lambda path: load_game(path, 2),
-    "shell": lambda path: read_positions(path, "eval"),
+    "shell": read_positions,
 }
 
 
@@ -589,13 +589,13 @@ def _practice(path: Path) -> object:
 
 @cache
 def _unfinished_games() -> Sequence[bytes]:
-    position, clocks = Position(), ClockPace(40, 300_000, 2000)
+    position, clocks = Position(), pace_of("level 40 5 2")
     position.push_all(["e2e4", "e7e5", "g1f3"])
     undone = [position.pop()]
     clocks.spend(0, 1500)
-    game = ConsoleGame(position, undone=undone, pace=clocks, thought_ms=[1500, 0], strength=at_elo(1500))
+    game = ConsoleGame(position, undone=undone, pace=clocks, thought_ms=[1500, 0], strength=at_elo(1500), person=1)
     fixed = ConsoleGame(Position(KIWIPETE), is_forced=True)
-    return [game.text(1).encode(), fixed.text(None).encode()]
+    return [game.kept_text().encode(), fixed.kept_text().encode()]
 
 
 _TAG = re.compile(r'\[(\w+) "(.*)"\]\n')
@@ -616,7 +616,7 @@ def _unfinished(path: Path) -> object:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "1.pgn").write_bytes(path.read_bytes())
-    file = UnfinishedFile(folder, said.append)
+    file = UnfinishedFile(folder / "1.pgn", said.append)
     offer = file.offer()
     file.close()
     if said:
@@ -625,14 +625,13 @@ def _unfinished(path: Path) -> object:
     return offer and _gone_on_with(offer[0])
 
 
-def _gone_on_with(kept: KeptGame) -> object:
-    game = kept.game
+def _gone_on_with(game: ConsoleGame) -> object:
     game.position.copy().push_all(game.position.uci(move) for move in reversed(game.undone))
-    words = str(kept), str(game.pace), strength_text(game.strength), [ms / 1000 for ms in game.thought_ms]
+    words = game.kept_words, str(game.pace), strength_text(game.strength), [ms / 1000 for ms in game.thought_ms]
     for side in (0, 1, 0):
         game.pace.limits(side)
         game.pace.spend(side, 1000)
-    return words, KeptGame.read(game.text(kept.person).encode().decode())
+    return words, read_kept(game.kept_text().encode().decode())
 
 
 # Requests of the page: the path in the first line, JSON behind it

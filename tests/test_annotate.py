@@ -172,7 +172,7 @@ def test_annotated_games_do_not_replace_the_weights_in_use(game_file: Path, tmp_
 @pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x7fELF\x02\x01" + bytes(500), b"\x01\x02\x03" * 99])
 def test_a_binary_file_is_refused_in_a_sentence(content: bytes, game_file: Path) -> None:
     game_file.write_bytes(content)
-    with pytest.raises(CommandError, match="is not a PGN file"):
+    with pytest.raises(StudyError, match="is not a PGN file"):
         annotated(str(game_file))
 
 
@@ -219,10 +219,10 @@ def test_a_partial_file_of_another_run_stays(game_file: Path, tmp_path: Path, mo
         with pytest.raises(SystemExit):
             annotated(str(game_file), "--out", str(out))
     left = partial.read_bytes()
-    with pytest.raises(CommandError, match="other options"):
+    with pytest.raises(StudyError, match="other options"):
         annotated(str(game_file), "--out", str(out), "--depth", "3")
     game_file.write_text(FOOLS_MATE)
-    with pytest.raises(CommandError, match="another file"):
+    with pytest.raises(StudyError, match="another file"):
         annotated(str(game_file), "--out", str(out))
     assert partial.read_bytes() == left and not out.exists()
 
@@ -478,7 +478,7 @@ def test_each_game_has_its_picture(game_file: Path, tmp_path: Path, ending: str,
 def test_a_faulty_command_says_what_is_wrong(
     game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(CommandError, match="cannot read"):
+    with pytest.raises(StudyError, match="cannot read"):
         annotated(str(tmp_path / "nowhere.pgn"))
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
         annotated(str(game_file), "--plot", "picture.gif")

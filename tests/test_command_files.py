@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import pytest
 
+from merino.app.console import shared
 from merino.app.shell.cli import COMMANDS, main
-from merino.app.shell.shared import holding_output
 from merino.core.common import files as core_files
 from merino.core.common.command import CommandError
 from tests.pipes import named_pipes
@@ -162,6 +162,6 @@ def test_an_output_without_room_for_its_lock_is_reported(tmp_path: Path, monkeyp
     monkeypatch.setattr(core_files, "open_to_append", full)
     with (
         pytest.raises(CommandError, match=r"annotate: cannot write '.*out.pgn': No space left on device"),
-        holding_output(tmp_path / "out.pgn", "annotate"),
+        shared.holding_output(tmp_path / "out.pgn", "annotate"),
     ):
         pytest.fail("it began to work")

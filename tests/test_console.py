@@ -15,9 +15,9 @@ from types import ModuleType
 import pytest
 
 from merino.app.console import loop as loop_module
+from merino.app.console.commands import COMMANDS
 from merino.app.console.games import pace_of
 from merino.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
-from merino.app.console.registry import COMMANDS
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.fen import START_FEN

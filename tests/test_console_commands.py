@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from merino.app.console.commands import COMMANDS
+from merino.app.console.explaining import run_compare, run_explain, run_moves
 from merino.app.console.loop import completions
-from merino.app.console.registry import COMMANDS
 from merino.app.console.terminal import Terminal
-from merino.app.shell.explain import run_compare, run_explain, run_moves
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import START_FEN
 from merino.engine.search.limits import Limits, Score
 from merino.engine.uci.options import OPTIONS
-from merino.eval.families import own_names
 from merino.eval.linear.weights import SHIPPED
 from tests.shipped import ONE_PHASE
 from tests.talk import Talk
@@ -290,9 +289,7 @@ def test_one_way_of_valuing_pieces_is_shown_alone(talk: Talk, way: str) -> None:
         ("option skill l", ["Level"]),
         ("option move o", ["Overhead"]),
         ("option p", []),  # Ponder is for a GUI
-        ("option evalfile gen", [net for net in own_names(".net") if "gen" in net]),
         ("option WeightsFile {}/g", ["{}/games.pgn"]),
-        ("option UCI_LimitStrength o", ["off", "on"]),
         ("option MultiPV 3", []),
         ("xyzzy N", []),
     ],

@@ -127,7 +127,7 @@ def test_a_save_waits_for_that_of_another_console(talk: Talk, path: Path, monkey
     other.start()
     is_held.wait()
     monkeypatch.setattr(games, "WAITING_SECONDS", 0.0)
-    assert "another run of Merino works on" in talk.say("force", "e4", f"save {path}")
+    assert "nother run of Merino works on" in talk.say("force", "e4", f"save {path}")
     monkeypatch.setattr(games, "WAITING_SECONDS", 60.0)
     monkeypatch.setattr(files.time, "sleep", lambda _: is_waited_for.set())
     assert "Saved as game 3 of" in talk.say(f"save {path}")
@@ -151,7 +151,7 @@ def test_a_file_whose_name_ends_in_gz_is_compressed(talk: Talk, tmp_path: Path) 
     text = gzip.decompress(path.read_bytes()).decode()
     assert text.startswith(TWO_GAMES) and text.count("[Event ") == 3 and "1. e4 e5 *" in text
     path.write_text(TWO_GAMES)
-    assert "cannot read" in talk.say("d4", f"save {path}")
+    assert "Cannot read" in talk.say("d4", f"save {path}")
     assert path.read_text() == TWO_GAMES
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.app.console.games import MAX_FILES, DamagedGameError, KeptGame, UnfinishedFile
+from merino.app.console.games import DamagedGameError, UnfinishedFile, read_kept
 from merino.app.console.loop import run_lines
 from merino.core.board.fen import START_FEN
 from merino.engine.search.strength import at_level
@@ -43,7 +43,9 @@ class Console(Talk):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.session.unfinished = self.unfinished = UnfinishedFile(folder / "unfinished", self.session.say_wrapped)
+        self.session.unfinished = self.unfinished = UnfinishedFile(
+            folder / "unfinished" / "1.pgn", self.session.say_wrapped
+        )
         self.session.offer_unfinished()
         self.greeting = self.out.getvalue()
 
@@ -77,7 +79,7 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def first_move(path: Path) -> str:
-    return KeptGame.read(path.read_text()).game.position.moves[0].uci()
+    return read_kept(path.read_text()).position.moves[0].uci()
 
 
 def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callable[[], Console]) -> None:
@@ -96,24 +98,24 @@ def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callab
     assert theirs.thought_ms == mine.thought_ms != [0, 0]
     assert (theirs.is_flipped, theirs.is_forced) == (True, False)
     assert second.searcher.strength == first.searcher.strength == at_level(3)
-    assert theirs.sheet.pgn(theirs.position, "*") == mine.sheet.pgn(mine.position, "*")
+    assert theirs.pgn() == mine.pgn()
     assert "played again" in second.say("redo")
 
 
-def test_the_newest_game_that_an_older_merino_kept_is_offered(start: Callable[[], Console], tmp_path: Path) -> None:
-    (tmp_path / "unfinished").mkdir()
-    for number in (2, 1, 3):
-        file = tmp_path / "unfinished" / f"{number}.pgn"
-        file.write_text(TODAYS.replace("2. Nf3", "2. Nc3") if number == 1 else TODAYS)
-        age = time.time() - DAY * (1 if number == 1 else 5)
-        os.utime(file, (age, age))
+def test_a_game_that_an_older_merino_kept_goes_on(start: Callable[[], Console], tmp_path: Path) -> None:
+    file = tmp_path / "unfinished" / "1.pgn"
+    file.parent.mkdir()
+    file.write_text(TODAYS)
+    os.utime(file, (time.time() - DAY,) * 2)
     console = start()
     assert console.greeting == "Unfinished: a game of yesterday, 2 moves, you are White; resume goes on with it.\n"
     assert "move: a5" in console.say("resume"), "the engine is to move"
-    assert console.moves[2] == "b1c3" and console.searcher.strength is not None
+    assert console.moves[2] == "g1f3" and console.searcher.strength is not None
     assert str(console.session.game.pace).startswith("5 min for 40 moves")
     console.run("resign", None)
-    assert [file.stem for file in files_in(tmp_path)] == ["2", "3"]
+    assert not files_in(tmp_path)
+    file.write_text(TODAYS)
+    os.utime(file, (time.time() - 5 * DAY,) * 2)
     console.leave()
     assert "a game of 20" in start().greeting
 
@@ -122,7 +124,7 @@ def test_a_game_is_kept_before_the_engine_thinks(start: Callable[[], Console], t
     console, seen = start(), []
     console.searcher.on_start = lambda: seen.append(files_in(tmp_path)[0].read_text())
     console.say("e4")
-    assert [str(KeptGame.read(text)) for text in seen] == ["1 move, you are White"]
+    assert [read_kept(text).kept_words for text in seen] == ["1 move, you are White"]
     files_in(tmp_path)[0].write_text(seen[0])  # as if the window had been closed then
     console.leave()
     again = start()
@@ -144,9 +146,9 @@ def test_a_game_is_kept_before_the_engine_thinks(start: Callable[[], Console], t
     ],
 )
 def test_a_kept_game_with_values_that_cannot_be_is_damaged(tag: str, value: str) -> None:
-    KeptGame.read(TODAYS)
+    read_kept(TODAYS)
     with pytest.raises(DamagedGameError):
-        KeptGame.read(re.sub(rf'\[{tag} ".*"\]', f'[{tag} "{value}"]', TODAYS))
+        read_kept(re.sub(rf'\[{tag} ".*"\]', f'[{tag} "{value}"]', TODAYS))
 
 
 def test_a_chess960_game_from_a_position_is_kept(start: Callable[[], Console]) -> None:
@@ -223,31 +225,17 @@ def test_an_offered_game_can_be_resumed(start: Callable[[], Console], tmp_path: 
     assert list(map(first_move, files_in(tmp_path))) == ["d2d4"]
 
 
-def test_two_consoles_at_once_do_not_touch_each_other(start: Callable[[], Console], tmp_path: Path) -> None:
-    first, second = start(), start()
+def test_of_two_consoles_at_once_the_first_keeps_its_game(start: Callable[[], Console], tmp_path: Path) -> None:
+    first = start()
     first.say("d4")
-    second.say("e4")
-    assert sorted(map(first_move, files_in(tmp_path))) == ["d2d4", "e2e4"]
-    third = start()
-    assert third.greeting == ""
-    assert third.say("resume") == "There is no other game.\n"
+    second = start()
+    assert second.greeting == "" and second.say("resume") == "There is no other game.\n"
+    assert "lost when you leave: cannot write: another console keeps its game in" in second.say("e4")
+    assert list(map(first_move, files_in(tmp_path))) == ["d2d4"]
     first.leave()
-    fourth = start()
-    fourth.say("resume")
-    assert fourth.moves[0] == "d2d4"
-
-
-def test_the_oldest_game_makes_room_when_all_places_are_taken(start: Callable[[], Console], tmp_path: Path) -> None:
-    folder = tmp_path / "unfinished"
-    folder.mkdir()
-    for number in range(1, MAX_FILES + 1):
-        (folder / f"{number}.pgn").write_text(TODAYS)
-        os.utime(folder / f"{number}.pgn", (number * DAY, number * DAY))
-    console = Console(tmp_path)
-    console.leave()
-    console.unfinished.keep(TODAYS.replace("e4", "d4"))
-    assert [file.stem for file in files_in(tmp_path) if first_move(file) == "d2d4"] == ["1"]
-    console.leave()
+    third = start()
+    third.say("resume")
+    assert third.moves[0] == "d2d4"
 
 
 @pytest.mark.parametrize(
@@ -264,17 +252,17 @@ def test_the_oldest_game_makes_room_when_all_places_are_taken(start: Callable[[]
 def test_a_damaged_file_is_named_and_set_aside(
     start: Callable[[], Console], tmp_path: Path, damage: Callable[[bytes], bytes], reason: str
 ) -> None:
-    for taken in ("1.damaged", "1.damaged2"):
-        first = start()
-        first.say("d4", "c3")
-        first.leave()
-        (file,) = files_in(tmp_path)
-        broken = damage(file.read_bytes())
-        file.write_bytes(broken)
-        second = start()
-        assert second.greeting.startswith(f"The unfinished game in '{file}' is damaged ({reason}")
-        assert second.greeting.endswith(f"the file is now '{file.with_name(taken)}'.\n")
-        assert file.with_name(taken).read_bytes() == broken
+    first = start()
+    first.say("d4", "c3")
+    first.leave()
+    (file,) = files_in(tmp_path)
+    broken = damage(file.read_bytes())
+    file.write_bytes(broken)
+    second = start()
+    assert second.greeting.startswith(f"The unfinished game in '{file}' is damaged ({reason}")
+    assert second.greeting.endswith(f"the file is now '{file.with_name('1.damaged')}'.\n")
+    assert file.with_name("1.damaged").read_bytes() == broken
+    second.leave()
     assert start().greeting == ""
 
 

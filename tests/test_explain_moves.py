@@ -8,9 +8,8 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.console.explaining import read_positions, take_position
+from merino.app.console.explaining import read_positions, run_compare, run_explain, run_moves, take_fen
 from merino.app.shell.cli import main
-from merino.app.shell.explain import run_compare, run_explain, run_moves
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError
@@ -218,15 +217,15 @@ def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_
     "words", [[MIDDLEGAME, "Bxh6"], [*MIDDLEGAME.split(), "Bxh6"], [*MIDDLEGAME.split()[:4], "Bxh6"]]
 )
 def test_a_fen_may_be_quoted_or_not(words: list[str]) -> None:
-    position, rest = take_position(words, "explain")
-    assert position.fen().split()[:4] == MIDDLEGAME.split()[:4]
+    fen, rest = take_fen(words)
+    assert Position(fen).fen().split()[:4] == MIDDLEGAME.split()[:4]
     assert rest == ["Bxh6"]
 
 
 def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "positions.epd"
     path.write_text(f'# two\n{MIDDLEGAME}\n\n{MATE_IN_ONE.rsplit(" ", 2)[0]} bm Ra8#; id "mate";\n')
-    assert [position.fen() for position in read_positions(path, "explain")] == [MIDDLEGAME, MATE_IN_ONE]
+    assert [position.fen() for position in read_positions(path)] == [MIDDLEGAME, MATE_IN_ONE]
     assert run_explain([str(path), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [entry["fen"] for entry in printed] == [MIDDLEGAME, MATE_IN_ONE]

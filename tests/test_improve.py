@@ -70,7 +70,7 @@ def test_rounds_are_played_learned_from_and_reported(tmp_path: Path, poor: str) 
 
 
 def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path: Path, poor: str) -> None:
-    words = ["--rounds", "1", "--from", poor, "--nodes", "40", "--games", "12", "--match-nodes", "40"]
+    words = ["--rounds", "1", "--weights", poor, "--nodes", "40", "--games", "12", "--match-nodes", "40"]
     words += ["--match-games", "8", "--gauge", "4", "--window", "2", "--target", "search", "--sprt", "0", "40"]
 
     def state(name: str, *more: str) -> ImproveState:
@@ -301,7 +301,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "games.pgn")
 
-    words = ["--rounds", "1", "--from", poor, "--state", str(tmp_path / "run"), "--concurrency", "2"]
+    words = ["--rounds", "1", "--weights", poor, "--state", str(tmp_path / "run"), "--concurrency", "2"]
     words += ["--nodes", "40", "--games", "12", "--match-nodes", "40", "--match-games", "8", "--target", "search"]
     with monkeypatch.context() as patch:
         patch.setattr(learner, "play_games", full)
@@ -325,8 +325,8 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
         (["--rounds", "1", "--terms", "9-3"], "no term '9-3'|there is no '9-3'"),
         (["--rounds", "1", "--terms", "VAL_P"], "one range"),
         (["--rounds", "1", "--sprt", "5", "0"], "elo0 below elo1"),
-        (["--rounds", "1", "--from", "nowhere.txt"], "^improve: cannot read weights file"),
-        (["--rounds", "1", "--from", "nowhere.txt", "--terms", "1-5"], "^improve: cannot read weights file"),
+        (["--rounds", "1", "--weights", "nowhere.txt"], "^improve: cannot read weights file"),
+        (["--rounds", "1", "--weights", "nowhere.txt", "--terms", "1-5"], "^improve: cannot read weights file"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:

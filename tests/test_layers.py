@@ -66,7 +66,7 @@ OWN_FILES = {
     "core.compiled.jit:load": "compiled code",
     "core.compiled.cache:_processor": "what Linux says of the processor",
     "core.compiled.cache:is_whole": "compiled code",
-    "app.console.terminal:_load_history": "readline reads it, after a look",
+    "app.console.terminal:line_editing": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
     "app.explorer.app:_files_in": "the page",
     "app.explorer.routes:weights_text": "a file that it has made",
@@ -83,7 +83,6 @@ MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 1000, 60, 80
 MIN_MODULE = 120  # lines of a module that only one other imports, unless it is named here
 SMALL = {
     "__main__": "an entry point",
-    "app.console.studying": "questions that a lesson asks again and again",
     "eval.linear.full.pawns": "a group of terms",
     "lab.nets.night.ladder": "the ladder of a night, which its report shows",
 }
@@ -210,7 +209,7 @@ def test_a_module_is_known_by_one_name_and_in_strings_only_to_tables_of_commands
         named = {
             text for text in texts if isinstance(text, str) and re.fullmatch(rf"{re.escape(INNER)}[\w.]+:\w+", text)
         }
-        assert not named or module in ("app.shell.cli", "app.console.registry", "core.common.command"), module
+        assert not named or module in ("app.shell.cli", "core.common.command"), module
         assert (
             module.startswith("lab")
             or module in ("core.common.command")

@@ -101,7 +101,7 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
     flat[:5] = 100.0, 200.0, 200.0, 300.0, 400.0  # wrong, but not so that all exchanges are searched
     save(weights, flat)
     lines: list[str] = []
-    words = [str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--phases", "1"]
+    words = [str(pgn), "1", "5", "--decay", "10", "--seed", "1", "--phases", "1"]
     words += ["--weights", str(weights), "--no-match"]
     assert learn_weights(words, lines.append) == weights
     text = "\n".join(lines)

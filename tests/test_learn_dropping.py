@@ -62,7 +62,8 @@ def test_what_chance_exceeds_one_time_in_twenty_is_that_of_the_tables(degrees: i
 def test_what_was_left_out_is_listed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     games, weights = few_games(tmp_path), tmp_path / "mine.txt"
     weights.write_text(DEFAULT_FILE.read_text())
-    words = ["learn", str(games), "--no-fen", "--teacher", "off", "--weights", str(weights), "--prior", "off", "--drop"]
+    words = ["learn", str(games), "--no-cache", "--teacher", "off", "--weights", str(weights)]
+    words += ["--prior", "off", "--drop"]
     assert main([*words, "--no-match", "--json"]) in (0, 1)
     summary = json.loads(capsys.readouterr().out)
     names = [term["name"] for term in summary["dropped"]]

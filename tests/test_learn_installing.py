@@ -65,7 +65,7 @@ def heard() -> list[str]:
 
 def learned(weights: Path, heard: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
     """What `learn` leaves in use after it has learned the values of the pieces from some of our games."""
-    words = [str(few_games(weights.parent)), "1", "5", "--phases", "1", "--no-fen", "--weights", str(weights), *more]
+    words = [str(few_games(weights.parent)), "1", "5", "--phases", "1", "--no-cache", "--weights", str(weights), *more]
     return learn_weights(words, heard.append, trial)
 
 
@@ -239,7 +239,7 @@ def test_json_states_the_verdict(weights: Path, heard: list[str], capsys: pytest
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["in_use"], found["match"]["games"]) == ("undecided", False, 2)
     assert found["written"] == str(weights.with_name("weights.new.txt"))
-    words = [str(few_games(weights.parent)), "1", "5", "--no-fen", "--weights", str(weights), "--json", "--no-match"]
+    words = [str(few_games(weights.parent)), "1", "5", "--no-cache", "--weights", str(weights), "--json", "--no-match"]
     assert run_learn(words) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["in_use"], found["match"]) == ("no match", True, None)
@@ -265,7 +265,7 @@ def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, heard
 def test_games_may_have_any_name_that_a_file_can_have(weights: Path, heard: list[str], name: bytes) -> None:
     path = few_games(weights.parent).rename(weights.parent / os.fsdecode(name))
     before, start = load(weights), weights.rename(weights.with_name(f"w K 13 {path.name}.txt"))
-    words = [str(path), "1", "5", "--phases", "1", "--no-fen", "--weights", str(start), "--no-match"]
+    words = [str(path), "1", "5", "--phases", "1", "--no-cache", "--weights", str(start), "--no-match"]
     assert learn_weights(words, heard.append) == start
     assert (load(start) != before).any()
     text = start.read_text()

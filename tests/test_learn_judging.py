@@ -77,7 +77,7 @@ def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher()
         (["--teacher", "off"], Target(1.0), None),
         (["--target", "search"], Target(0.0), None),
         (["--target", "blend=0.5", "--teacher", "gen12"], Target(0.5), "gen12"),
-        (["--preset", "greko2015", "--evalfile", "gen1"], Target(0.0), "gen1"),
+        (["--preset", "greko2015", "--teacher", "gen1"], Target(0.0), "gen1"),
     ],
 )
 def test_target_and_teacher_follow_from_each_other(words: list[str], target: Target, teacher: str | None) -> None:

@@ -32,7 +32,16 @@ def weights(tmp_path: Path) -> Path:
 
 
 def words_for(weights: Path, *more: str) -> list[str]:
-    return [str(few_games(weights.parent.parent)), "1", "5", "--no-fen", "--no-match", "--weights", str(weights), *more]
+    return [
+        str(few_games(weights.parent.parent)),
+        "1",
+        "5",
+        "--no-cache",
+        "--no-match",
+        "--weights",
+        str(weights),
+        *more,
+    ]
 
 
 def refuse_to_read(*_: object) -> None:
@@ -81,7 +90,7 @@ def test_only_the_users_folder_is_made(weights: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
     with pytest.raises(AssertionError, match="games are read"):
-        learn_weights([str(few_games(tmp_path)), "1", "5", "--no-fen", "--no-match"], lambda line: None)
+        learn_weights([str(few_games(tmp_path)), "1", "5", "--no-cache", "--no-match"], lambda line: None)
     assert own_file().parent.is_dir()
 
 

@@ -129,7 +129,7 @@ def test_a_full_disk_is_reported_and_changes_nothing(tmp_path: Path, weights: Pa
     heard = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in heard
     assert "few.fen': File too large; --no-cache learns without it" in heard
-    process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-fen", "--no-match", limit=500)
+    process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-cache", "--no-match", limit=500)
     heard = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in heard
     assert "The log ends here" in heard and f"cannot write '{weights}'" in heard.splitlines()[-1]

@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned")
     save(folder / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
-    options = ["--phases", "1", "--no-fen", "--no-match", "--teacher", "off", "--per-game", "30"]
+    options = ["--phases", "1", "--no-cache", "--no-match", "--teacher", "off", "--per-game", "30"]
     words = [str(few_games(folder)), "6", str(len(TERMS)), "--weights", str(folder / "weights.txt"), *options]
     assert learn_weights(words, lines.append) == folder / "weights.txt"
     (folder / "shown.txt").write_text("\n".join(lines) + "\n")
@@ -57,7 +57,7 @@ def test_better_weights_are_left_with_the_command_that_proves_them(folder: Path)
 def test_the_summary_for_programs_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(tmp_path / "weights.txt", one_phase())
     words = [str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--out", f"{tmp_path}/out.txt"]
-    assert run_learn([*words, "--json", "--no-fen"]) == 0
+    assert run_learn([*words, "--json", "--no-cache"]) == 0
     summary = json.loads(capsys.readouterr().out)
     asked = "games positions k train_before train_after valid_before valid_after accepted seconds weights"
     assert set(asked.split()) <= set(summary)
@@ -71,7 +71,7 @@ def test_the_article_is_followed_to_the_letter(tmp_path: Path) -> None:
     save(tmp_path / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
     few, weights = str(few_games(tmp_path)), str(tmp_path / "weights.txt")
-    words = [few, "6", "9", "--article", "--weights", weights, "--no-fen", "--no-match"]
+    words = [few, "6", "9", "--preset", "greko2015", "--weights", weights, "--no-cache", "--no-match"]
     learn_weights(words, lines.append)
     steps = [line for line in lines if STEP.fullmatch(line)]
     assert lines[lines.index("Start optimization...") + 1] == steps[0]
@@ -97,14 +97,14 @@ def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_posit
 
 
 def test_an_option_given_explicitly_overrides_the_article() -> None:
-    for words in (["--article", "--lambda", "40"], ["--lambda", "40", "--article"]):
+    for words in (["--preset", "greko2015", "--decay", "40"], ["--decay", "40", "--preset", "greko2015"]):
         settings = read_arguments(["games.pgn", *words]).request.settings
         assert (settings.decay, settings.k, settings.method) == (40.0, 150.0, "descent")
 
 
 @pytest.mark.parametrize(
     "words",
-    [["--method", "newton"], ["--lambda", "0"], ["--prior", "-1"], ["--prior", "much"], ["--seed", "1.5"], ["--out"]],
+    [["--method", "newton"], ["--decay", "0"], ["--prior", "-1"], ["--prior", "much"], ["--seed", "1.5"], ["--out"]],
 )
 def test_an_option_that_makes_no_sense_is_refused(words: list[str]) -> None:
     with pytest.raises(UsageError, match=r"^learn: "):
@@ -299,7 +299,7 @@ def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(judging, "summarise", worse)
     monkeypatch.setattr(Learned, "accepted", False)
-    learn_weights([str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--no-fen"], lines.append)
+    learn_weights([str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--no-cache"], lines.append)
     text = " ".join(lines)
     assert "the error rose by 0.001000" in text and "the error got worse" in text
     assert "What may help: more games" in text and "few.pgn" in text

@@ -65,7 +65,7 @@ def games() -> bytes:
 
 def test_the_weights_of_a_set_are_learned_from_games(start: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["learn", str(few_games(start.parent)), "1", str(len(FULL)), "--phases", "2", "--weights", str(start)]
-    assert main([*words, "--no-fen", "--no-match", "--json"]) == 0
+    assert main([*words, "--no-cache", "--no-match", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert len(summary["weights"]) == 2 * len(FULL) and summary["valid_after"] < summary["valid_before"]
     terms, learned = load_any(start)

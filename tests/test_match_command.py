@@ -371,7 +371,7 @@ def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up
 ) -> None:
     program = Path(__file__).parent / "fake_xboard.py"
     player = f"xboard:{shlex.quote(sys.executable)} {shlex.quote(str(program))} {shlex.quote(str(tmp_path / 'log'))}"
-    words = ["match", "default", player + ",name=x,hash=32", "--games", "2", "--longest", "20"]
+    words = ["match", "default", player + ",name=x,hash=32", "--games", "2", "--maxmoves", "10"]
     assert main([*words, "--depth", "2", "--pgn", str(tmp_path / "g.pgn")]) == 0
     captured = capsys.readouterr()
     assert "chatter" not in captured.err and "Faults  none" in captured.out

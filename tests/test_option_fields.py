@@ -8,7 +8,7 @@ from typing import Annotated
 
 import pytest
 
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
 from merino.core.common.command import UsageError
 from merino.core.common.options import Option, add_options, check, given, options_of
 
@@ -28,7 +28,7 @@ class Drawing:
     per_game: Annotated[int | None, "positions of each game", Option("N", 1, none="all", group="positions")] = 30
     share: Annotated[float, "100% or less", Option("X", 0, 1)] = 0.5
     colour: Annotated[Colour, "its colour", Option()] = Colour.RED
-    cache: Annotated[bool, "keep no cache", Option(also=("--no-fen",))] = True
+    cache: Annotated[bool, "keep no cache", Option()] = True
     drop: Annotated[bool, "drop terms", Option()] = False
     pair: Annotated[tuple[int, int], "two", Option("A-B", read=lambda text: tuple(map(int, text.split("-"))))] = (1, 2)
 
@@ -37,7 +37,7 @@ class Drawing:
 
 
 def read(*words: str) -> dict[str, object]:
-    parser = Parser(prog="merino draw")
+    parser = shared.Parser(prog="merino draw")
     add_options(parser, Drawing)
     return given(vars(parser.parse_args(words)), Drawing)
 
@@ -49,7 +49,6 @@ def read(*words: str) -> dict[str, object]:
         (["--per-game", "7"], {"per_game": 7}),
         (["--per-game", "all", "--drop"], {"per_game": None, "drop": True}),
         (["--no-cache"], {"cache": False}),
-        (["--no-fen"], {"cache": False}),
         (["--colour", "blue", "--share", "1e-1"], {"colour": Colour.BLUE, "share": 0.1}),
         (["--pair", "3-4"], {"pair": (3, 4)}),
     ],
@@ -74,13 +73,13 @@ def test_a_value_out_of_bounds_is_refused_with_what_is_wanted(words, fault):
 
 
 def test_the_help_has_each_sentence_with_its_default():
-    parser = Parser(prog="merino draw")
+    parser = shared.Parser(prog="merino draw")
     add_options(parser, Drawing, ("per_game", "share", "cache"), share=0.25)
     text = " ".join(parser.format_help().split())
     assert "--per-game N|all positions of each game (default: 30)" in text
     assert "--share X 100% or less (default: 0.25)" in text
     assert "--no-cache keep no cache" in text
-    assert "--no-fen" not in text and "--drop" not in text
+    assert "--drop" not in text
     assert next(each.name for each in options_of(Drawing)) == "per_game"
 
 

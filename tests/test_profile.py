@@ -14,8 +14,8 @@ import chess
 import numpy as np
 import pytest
 
+from merino.app.console.explaining import default_analyser
 from merino.app.shell.cli import main
-from merino.app.shell.shared import default_analyser
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
 from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, from_toml, people, shown_by

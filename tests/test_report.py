@@ -9,9 +9,8 @@ from typing import Any
 import chess
 import pytest
 
-from merino.app.console import explaining
+from merino.app.console.explaining import run_explain
 from merino.app.shell.cli import main
-from merino.app.shell.explain import run_explain
 from merino.core.board.game import Position
 from merino.engine.notation.san import board_of, read_move, san_line
 from merino.engine.report.schema import VERSION, PositionReport
@@ -23,6 +22,7 @@ from merino.learn.procedure import InstallOutcome, LearnResult, Verdict
 from merino.learn.report import Summary, WeightLine
 from merino.match.games import Tally
 from merino.match.runner import MatchResult
+from merino.study import reporting
 from merino.study.analyser import analyser
 from merino.study.reporting import report_moves, report_position
 from tools.report_schema import schema
@@ -235,8 +235,8 @@ def test_text_and_json_print_what_the_report_holds(
     words: list[str], marks: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("report_alone", "report_moves", "report_position"):
-        make = getattr(explaining, name)
-        monkeypatch.setattr(explaining, name, lambda *given, make=make, **named: doctored(make(*given, **named)))
+        make = getattr(reporting, name)
+        monkeypatch.setattr(reporting, name, lambda *given, make=make, **named: doctored(make(*given, **named)))
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert not {mark for mark in marks if mark not in printed}

@@ -6,11 +6,11 @@ import time
 import chess
 import pytest
 
+from merino.app.console.games import pace_of
 from merino.app.console.loop import play_alone, play_demo
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.game import Position
-from merino.engine.search.limits import Limits
 from merino.engine.uci.runtime import Runtime
 
 
@@ -37,7 +37,8 @@ def test_the_game_is_legal_and_stops_after_so_many_plies(capsys: pytest.CaptureF
 def test_the_result_is_printed_when_the_game_ends(capsys: pytest.CaptureFixture[str]) -> None:
     session = Session(Runtime(1), Terminal(), sys.stdout)
     session.game.position = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")
-    play_alone(session, 10, Limits(depth=3))
+    session.game.pace = pace_of("sd 3")
+    play_alone(session, 10)
     text = capsys.readouterr().out
     assert "Ra8#" in text and "+M1" in text
     assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")

@@ -329,7 +329,7 @@ def test_an_engine_of_somebody_else_has_no_evaluation_of_merino(command: str, op
 def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], tmp_path: Path, capsys):
     file = tmp_path / "bold.txt"
     file.write_text("Bold, 3, 0, 8, 1, 0.002\n")
-    order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "1", "--tc", "20+0.1", "--threads", "1"]
+    order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "1", "--tc", "20+0.1", "--concurrency", "1"]
     assert run_spsa(order) == 0
     said = capsys.readouterr().out
     assert "adaptive after 1 pairs:" in said

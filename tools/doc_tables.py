@@ -11,10 +11,10 @@ import numpy as np
 
 import merino.app.console.loop
 import merino.eval.linear.terms  # noqa: F401  (fills the registry of terms)
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
+from merino.app.console.commands import COMMANDS as CONSOLE_COMMANDS
+from merino.app.console.commands import Section
 from merino.app.console.learn_options import learn_parser
-from merino.app.console.registry import COMMANDS as CONSOLE_COMMANDS
-from merino.app.console.registry import Section
 from merino.app.shell.cli import COMMANDS
 from merino.engine.search.parameters import PARAMETERS, by_name, parameters_for
 from merino.engine.uci.options import OPTIONS, UciOption
@@ -93,7 +93,7 @@ def parameters_table() -> str:
     return markdown_table(("Number", "Default", "Terms", "Range", "What it does"), rows, right_aligned=(1, 2))
 
 
-def command_options_table(parser: Parser) -> str:
+def command_options_table(parser: shared.Parser) -> str:
     """The options of a command, as its help shows them, each group under its title."""
     rows = [
         row

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from merino.app.console.shared_options import cluster_executor
+from merino.app.console import shared
 from merino.app.shell.commands import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
@@ -123,7 +123,9 @@ def main(words: list[str] | None = None) -> None:
     """Train, play, and print the table after each shape."""
     args = _parser().parse_args(words)
     args.out.mkdir(parents=True, exist_ok=True)
-    with cluster_executor(args.cluster, "feature_sets", partial(print, file=sys.stderr), Needs(("match",))) as executor:
+    with shared.cluster_executor(
+        args.cluster, "feature_sets", partial(print, file=sys.stderr), Needs(("match",))
+    ) as executor:
         with open_blocks(args.positions) as positions:
             records = positions.read(0, min(args.most or len(positions), len(positions)))
         began, rows = time.monotonic(), []

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.app.console.shared_options import cluster_executor
+from merino.app.console import shared
 from merino.core.common.errors import MerinoError
 from merino.core.common.terminal import LivePrinter
 from merino.core.common.work import FORMS, ClusterAddress, Needs, RemoteExecutor, cores, ordered, threads
@@ -233,7 +233,7 @@ def main() -> None:
     )
     say = partial(print, file=sys.stderr)
     try:
-        with cluster_executor(args.cluster, "screen", say, Needs()) as remote, kept.open("a") as file:
+        with shared.cluster_executor(args.cluster, "screen", say, Needs()) as remote, kept.open("a") as file:
             for block in play_all(wanted, args.games, conditions.control, remote):
                 blocks.append(block)
                 print(json.dumps(block._asdict()), file=file, flush=True)

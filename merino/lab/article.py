@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path
+from merino.app.console import shared
 from merino.app.console.learning import shown
 from merino.core.common.command import CommandError, errors_named
 from merino.core.common.files import STATE, faults_named, is_there, read_user_file, write_fault, write_whole
@@ -75,7 +74,7 @@ class ArticleRun:
     """How the table is made."""
 
     masters: Annotated[
-        Path | None, "PGN file of grandmasters' games, for versions G, H1 and H2", Option("FILE", read=file_path)
+        Path | None, "PGN file of grandmasters' games, for versions G, H1 and H2", Option("FILE", read=shared.file_path)
     ] = None
     games: Annotated[int, "games of the start against itself", Option("N", 10, group="games")] = 20_000
     match_games: Annotated[int, "games of each version against the start", Option("N", 2, group="games")] = 1000
@@ -103,7 +102,7 @@ class Row:
 
 def run_article(words: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino article",
         description="Learn the nine versions of the article on GreKo 2015 ML, and play each against their start.",
         examples=("merino article --masters gm2600.pgn", "merino article --games 2000 --match-games 200"),

@@ -69,7 +69,7 @@ class Settings:
     decay: Annotated[
         float | None,
         "weigh positions n plies before the end by e^(-n/PLIES)",
-        Option("PLIES", MIN_DECAY, none="off", group=FIT, also=("--lambda",)),
+        Option("PLIES", MIN_DECAY, none="off", group=FIT),
     ] = 40.0
     prior: Annotated[
         float | None,
@@ -206,7 +206,6 @@ class LearnRequest:
             "NET",
             none=NO_TEACHER,
             group=FIT,
-            also=("--evalfile",),
             default=f"{DEFAULT_TEACHER}; with --target the scores in the files",
         ),
     ] = DEFAULT_TEACHER
@@ -217,7 +216,7 @@ class LearnRequest:
     concurrency: Annotated[
         int | None,
         "games at the same time",
-        Option("N", 1, group=MATCH, also=("--threads",), default="one per core"),
+        Option("N", 1, group=MATCH, default="one per core"),
     ] = None
     weights: Annotated[
         str | None,
@@ -228,7 +227,7 @@ class LearnRequest:
     keep_fen: Annotated[
         bool,
         "keep no .fen cache of positions next to the games",
-        Option(group=OUTPUT, flag="--no-cache", also=("--no-fen",)),
+        Option(group=OUTPUT, flag="--no-cache"),
     ] = True
     dry_run: bool = False
     record: str | None = None

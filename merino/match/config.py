@@ -211,7 +211,7 @@ class MatchConfig:
     margin: Annotated[
         int,
         "milliseconds by which a move may exceed its time",
-        Option("MS", group=LIMITS, flag="--timemargin", also=("--margin",)),
+        Option("MS", group=LIMITS, flag="--timemargin"),
     ] = 0
 
     @property

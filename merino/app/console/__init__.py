@@ -3,17 +3,11 @@
 This module imports nothing heavy, so that a person is greeted before the engine is loaded.
 """
 
-from __future__ import annotations
-
-import argparse
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
 from merino.core.common.about import NAME, __version__
 from merino.core.compiled.compiling import WATCH
 
@@ -26,9 +20,17 @@ def run_console(argv: list[str]) -> int:
 
     After the command `uci` it hands over to the UCI loop, which does not return.
     """
-    options = _parse(argv)
+    parser = shared.Parser(
+        prog="merino console",
+        description="Play against Merino, analyse and explain positions at a prompt; 'help' there lists the commands.",
+        examples=("merino console", "merino console --threads 2 --hash 256 --ascii"),
+    )
+    shared.add_weights(parser)
+    shared.add_engine(parser)
+    shared.add_ascii(parser)
+    options = parser.parse_args(argv)
     print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
-    with _waiting(sys.stdout):
+    with _waiting():
         from merino.app.console.loop import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
 
         session = open_session(options.hash, options.threads, options.weights, options.ascii)
@@ -40,28 +42,13 @@ def run_console(argv: list[str]) -> int:
     return code
 
 
-def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = Parser(
-        prog="merino console",
-        description="Play against Merino, analyse and explain positions at a prompt; 'help' there lists the commands.",
-        examples=("merino console", "merino console --threads 2 --hash 256 --ascii"),
-    )
-    shared.add_weights(parser)
-    shared.add_threads(parser)
-    shared.add_hash(parser)
-    shared.add_ascii(parser)
-    return parser.parse_args(argv)
-
-
 @contextmanager
-def _waiting(out: TextIO) -> Iterator[None]:
+def _waiting() -> Iterator[None]:
     """Say that the engine is loading if the block takes longer than SLOW_AFTER_SECONDS."""
 
     def show() -> None:
-        if WATCH.has_shown:
-            return  # the progress of the compiler says more
-        out.write(f"{WHY_IT_IS_SLOW}\n")
-        out.flush()
+        if not WATCH.has_shown:  # the progress of the compiler says more
+            print(WHY_IT_IS_SLOW, flush=True)
 
     timer = threading.Timer(SLOW_AFTER_SECONDS, show)
     timer.daemon = True

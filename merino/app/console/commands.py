@@ -1,65 +1,170 @@
 """The commands of the console: play, thinking time, positions, files, explanations, and the engine's options."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json
 import random
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
+from enum import Enum
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import chess
 import chess.pgn
 
-from merino.app.console.games import DRAW_AGREED, UNFINISHED, pace_of, resignation, side_name, strength_text
-from merino.app.console.registry import (
-    Section,
-    choice,
-    command,
-    evaluation_in,
-    file_name,
-    file_path,
-    square,
-    whole_number,
-    words_in,
-)
+from merino.app.console import shared
+from merino.app.console.games import DRAW_AGREED, MAX_MOVES, Ending, pace_of, strength_text, whole_number
 from merino.app.console.session import Session
 from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
-from merino.core.board.fen import FenError
-from merino.core.board.game import IllegalMoveError, Position
+from merino.core.board.fen import COLOUR_NAMES, FenError
+from merino.core.board.game import RESULTS, IllegalMoveError, Position
 from merino.core.board.perft import print_divide
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import is_there, writing
-from merino.core.common.text import counted, did_you_mean
-from merino.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game
-from merino.engine.notation.san import board_of, read_move, san, san_moves, san_paragraph
-from merino.engine.report.schema import PositionReport
+from merino.core.common.text import counted, did_you_mean, words_of
+from merino.engine.notation import games, san
+from merino.engine.report import text as report_text
 from merino.engine.report.static import report_evaluation, with_beside
-from merino.engine.report.text import PIECE_VALUES, render, render_piece, render_pieces, render_shapley
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weights
 from merino.eval.evaluation import Evaluation, EvaluationError, Number
-from merino.eval.families import find_weights, load
+from merino.eval.families import find_weights, load, load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, SAVED, active_file
 from merino.formats.pgn_games import games_of
 from merino.formats.sources import Source, decoded, open_source
 
-MAX_MOVES = 10_000
 MAX_ENTRIES = 10**9
 MAX_PERFT_DEPTH = 10
 EVAL_OPTIONS = ("sort", "groups", "hide-zero", "json")
-ATTRIBUTED = "attributed"  # the way that most nets do not have
-SHAPLEY = "shapley"  # the way of valuing pieces that takes a moment
-TEXT_COLUMN = 32
+TEXT_COLUMN, OPTION_COLUMN = 27, 32
+MIN_ROOM = 5  # lines of a window
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
 OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
+MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. A list such as 1. e4 e5 plays
+the moves of both sides. The engine answers each move; press Enter or Ctrl-C while it thinks to make it move at once.
+Scores are from White's point of view. You may shorten a command as long as it stays unambiguous, unless it ends the
+game. 'help COMMAND' explains one command. Ctrl-D leaves Merino."""
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 _COMMENTS = ("#", "%", ";")
+
+Action = Callable[[Any, str], int | None]  # takes the session and the rest of the line; an exit code ends the console
+
+
+class Section(Enum):
+    """A heading of `help`."""
+
+    PLAY = "Playing"
+    LIMITS = "Thinking time"
+    POSITION = "Position"
+    EXPLAIN = "Analysis and explanations"
+    FILES = "Files"
+    ENGINE = "Engine"
+    LEAVE = "Help and exit"
+
+
+class ConsoleCommand(NamedTuple):
+    """One command. One that `ends_game` ends or leaves the current game, so it must be typed in full."""
+
+    names: tuple[str, ...]  # with its aliases
+    section: Section
+    arguments: str
+    text: str  # what `help` shows: a sentence, and after it details
+    run: Action
+    ends_game: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its first name."""
+        return self.names[0]
+
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return self.text.partition("\n")[0]
+
+    @property
+    def usage(self) -> str:
+        """Name and arguments: "undo [N]"."""
+        return f"{self.name} {self.arguments}".rstrip()
+
+
+COMMANDS: list[ConsoleCommand] = []
+
+
+def command(
+    names: str, section: Section, arguments: str = "", ends_game: bool = False
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Register the decorated function as a command of these names, whose docstring is what `help` shows.
+
+    Without `arguments` the command takes none, and the function is given the session alone.
+    """
+
+    def register(run: Callable[..., int | None]) -> Callable[..., int | None]:
+        def without_arguments(session: Any, text: str) -> int | None:
+            if text:
+                raise UsageError(f"expected no argument, found '{text[:40]}'")
+            return run(session)
+
+        action = run if arguments else without_arguments
+        COMMANDS.append(ConsoleCommand(tuple(names.split()), section, arguments, run.__doc__ or "", action, ends_game))
+        return run
+
+    return register
+
+
+def by_name(word: str) -> ConsoleCommand | None:
+    """The command with exactly this name or alias, in any case."""
+    return next((entry for entry in COMMANDS if word.lower() in entry.names), None)
+
+
+def by_prefix(word: str) -> list[ConsoleCommand]:
+    """The commands whose name begins with `word`; if there is none, those with such an alias."""
+    named = [entry for entry in COMMANDS if entry.name.startswith(word.lower())]
+    return named or [entry for entry in COMMANDS if any(alias.startswith(word.lower()) for alias in entry.names)]
+
+
+# Readers of arguments: a wrong one is a UsageError that says what was expected.
+
+
+def words_in(text: str) -> list[str]:
+    """The words, with quotes as in a shell."""
+    try:
+        return words_of(text)
+    except ValueError as error:
+        raise UsageError(f"a quotation mark is missing in {text[:60]}") from error
+
+
+def file_name(text: str) -> str:
+    """The name of a file, which may be in quotation marks."""
+    name = text.strip().strip("\"'")
+    if not name:
+        raise UsageError("expected the name of a file")
+    return name
+
+
+def file_path(text: str) -> Path:
+    """The file of this name, which may be in quotation marks; `~` is the home folder."""
+    return shared.file_path(file_name(text))
+
+
+def square(text: str) -> int:
+    """The square of this name, 0 for a1 to 63 for h8."""
+    if text.lower() not in SQUARE_NAMES:
+        raise UsageError(f"'{text[:40]}' is not a square")
+    return SQUARE_NAMES.index(text.lower())
+
+
+def choice(text: str, choices: tuple[str, ...]) -> str:
+    """One of a few words, which may be shortened."""
+    found = [word for word in choices if text and word.startswith(text.lower())]
+    if len(found) != 1:
+        raise UsageError(f"expected one of {', '.join(choices)}{did_you_mean(text, choices)}")
+    return found[0]
 
 
 @command("new", Section.PLAY, "[960 [NUMBER]]", ends_game=True)
@@ -92,17 +197,17 @@ def go(session: Session) -> None:
     session.engine_move()
 
 
-@command("undo", Section.PLAY, "[N]", aliases=("u",))
+@command("undo u", Section.PLAY, "[N]")
 def undo(session: Session, arguments: str) -> None:
     """Take back the last ply, or the last N."""
     session.undo(whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=1))
 
 
-@command("takeback", Section.PLAY, aliases=("remove",))
+@command("takeback remove", Section.PLAY)
 def take_back(session: Session) -> None:
     """Take back your last move and the engine's answer, if there is one."""
     position, is_forced = session.position, session.game.is_forced
-    is_answered = is_forced or session.game.sheet.is_engine[1 - position.turn]
+    is_answered = is_forced or session.game.is_engine[1 - position.turn]
     if is_answered and not is_forced and len(position.moves) == 1:
         raise CommandError("you have not moved yet: undo takes back the engine's move")
     session.undo(2 if is_answered else 1)
@@ -147,21 +252,21 @@ def _take_side(session: Session, colour: int) -> None:
     """Let the person play a side, with the board seen from there; the engine moves if it is its turn."""
     session.game.is_forced = False
     session.game.is_flipped = colour == BLACK
-    session.say(f"You play {side_name(colour)}.")
+    session.say(f"You play {COLOUR_NAMES[colour]}.")
     if session.position.turn != colour and session.game.ending is None:
         session.engine_move()
     else:
         session.show_if_live()
 
 
-@command("force", Section.PLAY, aliases=("manual",))
+@command("force manual", Section.PLAY)
 def force(session: Session) -> None:
     """Enter the moves of both sides yourself until `go`."""
     session.game.is_forced = True
     session.say("You move for both sides. Type go to let the engine play on.")
 
 
-@command("auto", Section.PLAY, "[N]", aliases=("both",))
+@command("auto both", Section.PLAY, "[N]")
 def auto(session: Session, arguments: str) -> None:
     """Let the engine play both sides to the end of the game, or for N plies.
 
@@ -179,11 +284,11 @@ def hint(session: Session) -> None:
     """Show the move the engine would play for you."""
     session.require_running()
     result, _ = session.think(session.game.pace.limits(session.position.turn))
-    best = san(session.position, session.require_best(result))
+    best = san.san(session.position, session.require_best(result))
     session.say(f"hint: {session.terminal.bold(best)}")
 
 
-@command("stop", Section.PLAY, aliases=("?",))
+@command("stop ?", Section.PLAY)
 def stop(session: Session) -> None:
     """Make the engine move at once while it thinks.
 
@@ -196,7 +301,8 @@ def stop(session: Session) -> None:
 def resign(session: Session) -> None:
     """Resign for the side to move."""
     session.require_running()
-    session.declare(resignation(session.position.turn))
+    colour = session.position.turn
+    session.declare(Ending(RESULTS[1 - colour], f"{COLOUR_NAMES[colour]} resigns"))
 
 
 @command("draw", Section.PLAY, ends_game=True)
@@ -225,7 +331,7 @@ def moves(session: Session, arguments: str) -> None:
     if arguments.startswith(("eval", "search", "-")):
         from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-        explaining.rank(session, arguments)
+        explaining.rank(session, words_in(arguments))
         return
     legal = session.position.legal_moves
     where = ""
@@ -236,7 +342,7 @@ def moves(session: Session, arguments: str) -> None:
     if not legal:
         session.say(f"There is no legal move{where}.")
         return
-    names = sorted(san_moves(session.position, legal))
+    names = sorted(san.san_moves(session.position, legal))
     session.say(textwrap.fill(f"{counted(len(names), 'move')}{where}: {' '.join(names)}", session.text_width))
 
 
@@ -245,38 +351,32 @@ def history(session: Session) -> None:
     """Show the moves of the game."""
     position = session.position
     if not position.moves:
-        session.say(f"No move has been played; {side_name(position.turn)} is to move.")
+        session.say(f"No move has been played; {COLOUR_NAMES[position.turn]} is to move.")
         return
-    session.say(san_paragraph(position, session.text_width))
+    session.say(san.san_paragraph(position, session.text_width))
     session.report_if_over()
 
 
-@command("st", Section.LIMITS, "SECONDS")
-def set_time(session: Session, arguments: str) -> None:
-    """Think SECONDS on each move."""
-    _set_pace(session, f"st {arguments}")
+def set_pace(session: Session, arguments: str, name: str) -> None:
+    """Limit how long the engine thinks."""
+    session.game.pace = pace_of(f"{name} {arguments}")
+    session.say(f"The engine's limit: {session.game.pace}.")
 
 
-@command("sd", Section.LIMITS, "DEPTH")
-def set_depth(session: Session, arguments: str) -> None:
-    """Search each move to DEPTH plies."""
-    _set_pace(session, f"sd {arguments}")
+for _name, _arguments, _text in (
+    ("st", "SECONDS", "Think SECONDS on each move."),
+    ("sd", "DEPTH", "Search each move to DEPTH plies."),
+    ("sn", "NODES", "Search NODES nodes on each move."),
+    (
+        "level",
+        "MOVES MINUTES SEC",
+        """Give the engine a clock, as in a tournament.
 
-
-@command("sn", Section.LIMITS, "NODES")
-def set_nodes(session: Session, arguments: str) -> None:
-    """Search NODES nodes on each move."""
-    _set_pace(session, f"sn {arguments}")
-
-
-@command("level", Section.LIMITS, "MOVES MINUTES SEC")
-def level(session: Session, arguments: str) -> None:
-    """Give the engine a clock, as in a tournament.
-
-    `level 40 5 0` is 40 moves in 5 minutes; `level 0 3:30 2` is three and a half minutes per game plus 2 seconds per
-    move. The clock runs while the engine thinks; your own time is not limited.
-    """
-    _set_pace(session, f"level {arguments}")
+        `level 40 5 0` is 40 moves in 5 minutes; `level 0 3:30 2` is three and a half minutes per game plus 2 seconds
+        per move. The clock runs while the engine thinks; your own time is not limited.""",
+    ),
+):
+    COMMANDS.append(ConsoleCommand((_name,), Section.LIMITS, _arguments, _text, partial(set_pace, name=_name)))
 
 
 @command("skill", Section.LIMITS, "[LEVEL]")
@@ -298,12 +398,7 @@ def show_time(session: Session) -> None:
     session.say(f"In this game it has thought {white:.1f} s for White and {black:.1f} s for Black.")
 
 
-def _set_pace(session: Session, command: str) -> None:
-    session.game.pace = pace_of(command)
-    session.say(f"The engine's limit: {session.game.pace}.")
-
-
-@command("board", Section.POSITION, aliases=("d", "bd"))
+@command("board d bd", Section.POSITION)
 def board(session: Session) -> None:
     """Show the board."""
     session.show_board()
@@ -340,7 +435,7 @@ def edit(session: Session, arguments: str) -> None:
 
 def edited(position: Position, changes: Iterable[str]) -> str:
     """The FEN of the position after some changes, which may break the rules; raises UsageError."""
-    board = board_of(position)
+    board = san.board_of(position)
     board.ep_square, board.halfmove_clock = None, 0
     for change in changes:
         if change.lower() == "clear":
@@ -362,7 +457,7 @@ def _set_up(session: Session, fen: str) -> None:
         position = Position(fen)
     except FenError as error:
         raise CommandError(f"{error}") from error
-    session.go_on_with(Loaded(position, ""))
+    session.go_on_with(games.Loaded(position, ""))
     session.report_if_over()
 
 
@@ -405,19 +500,14 @@ def save(session: Session, arguments: str) -> None:
     shorter one.
     """
     path = file_path(arguments).absolute()
-    number = session.game.sheet.save(path, session.position, _result(session))
+    number = session.game.save(path)
     session.say(f"Saved as game {number} of {path}" if number > 1 else f"Saved in {path}")
-
-
-def _result(session: Session) -> str:
-    """The result as PGN writes it."""
-    return session.game.ending.result if session.game.ending else UNFINISHED
 
 
 @command("pgn", Section.FILES)
 def pgn(session: Session) -> None:
     """Print the game as PGN."""
-    session.say(session.game.sheet.pgn(session.position, _result(session)))
+    session.say(session.game.pgn())
 
 
 @command("load", Section.FILES, "FILE [N]", ends_game=True)
@@ -439,13 +529,13 @@ def load_game(session: Session, arguments: str) -> None:
         session.report_if_over()
 
 
-def entry_of(path: Path, number: int) -> Loaded:
+def entry_of(path: Path, number: int) -> games.Loaded:
     """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
     with open_source(path) as source:
         kind, read = ("position", _nth_position) if source.holds_positions() else ("game", _nth_game)
         try:
             found, count = read(source, number)
-        except VariantError as error:
+        except games.VariantError as error:
             raise CommandError(f"'{path}': {error}") from error
         except (FenError, IllegalMoveError) as error:
             raise CommandError(f"{kind} {number} of '{path}': {error}") from error
@@ -455,7 +545,7 @@ def entry_of(path: Path, number: int) -> Loaded:
     return found
 
 
-def _nth_position(source: Source, number: int) -> tuple[Loaded | None, int]:
+def _nth_position(source: Source, number: int) -> tuple[games.Loaded | None, int]:
     """The position in the line of this number, blank lines and comments not counted, and how many lines were read."""
     count = 0
     for text in source.lines():
@@ -467,22 +557,22 @@ def _nth_position(source: Source, number: int) -> tuple[Loaded | None, int]:
     return None, count
 
 
-def _position(fields: list[str], number: int) -> Loaded:
+def _position(fields: list[str], number: int) -> games.Loaded:
     has_counters = len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6])
     operations = fields[6 if has_counters else 4 :]
     position = Position(" ".join(fields[: 6 if has_counters else 4]))
-    return Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
+    return games.Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
 
 
-def _nth_game(source: Source, number: int) -> tuple[Loaded | None, int]:
+def _nth_game(source: Source, number: int) -> tuple[games.Loaded | None, int]:
     """The game of this number, and how many were read; text between games is skipped."""
     count = 0
     for some in games_of(source):
         count = some.games_before + len(some.table)
         if number <= count:
             row = some.table[number - 1 - some.games_before]
-            game = read_game(PgnLines(io.StringIO(decoded(some.data[row["start"] : row["end"]]))))
-            return (None if game is None else loaded(game, number)), count
+            game = games.read_game(games.PgnLines(io.StringIO(decoded(some.data[row["start"] : row["end"]]))))
+            return (None if game is None else games.loaded(game, number)), count
     return None, count
 
 
@@ -495,22 +585,18 @@ def evaluation(session: Session, arguments: str) -> None:
     `eval groups` shows the groups only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints
     JSON.
     """
-    words = arguments.split()
+    words, record = arguments.split(), session.position.record
     wanted = [word for word in words if word in EVAL_OPTIONS]
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
-    chosen = evaluation_in(name) if name else session.runtime.evaluation
-    report = _report(session, chosen, with_pieces=True)
+    chosen = load_evaluation(file_path(name)) if name else session.runtime.evaluation
+    report = report_evaluation(record, session.position.fen(), chosen, with_pieces=True)
     if not chosen.has_terms:
         from merino.study.reporting import with_words  # noqa: PLC0415 (when it is first needed)
 
-        report = with_words(report, session.position.record, chosen)
-        report = with_beside(report, session.position.record, session.runtime.terms)
-    if "json" in wanted:
-        session.say(json.dumps(report.to_dict()))
-        return
-    terminal = session.terminal
+        report = with_beside(with_words(report, record, chosen), record, session.runtime.terms)
     shown = ("sort" in wanted, "hide-zero" in wanted, "groups" in wanted)
-    session.say(render(report, terminal.unicode, terminal.width, *shown))
+    text = report_text.render(report, session.terminal.unicode, session.terminal.width, *shown)
+    session.say(json.dumps(report.to_dict()) if "json" in wanted else text)
 
 
 @command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")
@@ -522,28 +608,25 @@ def pieces(session: Session, arguments: str) -> None:
     piece adds on average over all orders in which the pieces could come; these values add up to the score. With a
     square, it shows the terms of the piece there.
     """
-    report = _report(session, session.runtime.evaluation)
-    if arguments in PIECE_VALUES:
-        if arguments == ATTRIBUTED and report.shared_cp is None:
-            raise CommandError(f"{report.without_terms}, so it attributes nothing to pieces; try pieces {SHAPLEY}")
-        session.say(render_pieces(report, (arguments,)))
+    record, used = session.position.record, session.runtime.evaluation
+    report = report_evaluation(record, session.position.fen(), used, with_pieces=True)
+    if arguments in report_text.PIECE_VALUES:
+        if arguments == "attributed" and report.shared_cp is None:  # as with most nets
+            raise CommandError(f"{report.without_terms}, so it attributes nothing to pieces; try pieces shapley")
+        session.say(report_text.render_pieces(report, (arguments,)))
         return
     from merino.study.reporting import with_shapley  # noqa: PLC0415 (when it is first needed)
 
-    name = SQUARE_NAMES[square(arguments)] if arguments not in ("", SHAPLEY) else None
-    report = with_shapley(report, session.position.record, session.runtime.evaluation)
+    name = SQUARE_NAMES[square(arguments)] if arguments not in ("", "shapley") else None
+    report = with_shapley(report, record, used)
     if name is None:
-        shown = [] if arguments else [render_pieces(report)]
-        session.say("\n\n".join([*shown, render_shapley(report)]))
+        shown = [] if arguments else [report_text.render_pieces(report)]
+        session.say("\n\n".join([*shown, report_text.render_shapley(report)]))
         return
     piece = next((piece for piece in report.pieces if piece.square == name), None)
     if piece is None:
         raise CommandError(f"there is no piece on {name}")
-    session.say(render_piece(piece))
-
-
-def _report(session: Session, chosen: Evaluation, with_pieces: bool = True) -> PositionReport:
-    return report_evaluation(session.position.record, session.position.fen(), chosen, with_pieces)
+    session.say(report_text.render_piece(piece))
 
 
 @command("explain", Section.EXPLAIN, "[MOVE|FEN] [HOW ...]")
@@ -556,7 +639,7 @@ def explain_move(session: Session, arguments: str) -> None:
     """
     from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    explaining.explain(session, arguments)
+    explaining.explain(session, words_in(arguments))
 
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
@@ -568,7 +651,7 @@ def compare(session: Session, arguments: str) -> None:
     """
     from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    explaining.compare(session, arguments)
+    explaining.compare(session, words_in(arguments))
 
 
 @command("threat", Section.EXPLAIN)
@@ -588,13 +671,13 @@ def see(session: Session, arguments: str) -> None:
     """
     if not arguments:
         raise UsageError("expected a move")
-    move = read_move(session.position, arguments)
+    move = san.read_move(session.position, arguments)
     gain = session.runtime.searcher.exchange_gain(session.position, move)
     verdict = f"{'wins' if gain > 0 else 'loses'} {abs(gain)} centipawns" if gain else "neither wins nor loses anything"
-    session.say(f"{san(session.position, move)} {verdict} by exchange.")
+    session.say(f"{san.san(session.position, move)} {verdict} by exchange.")
 
 
-@command("analyze", Section.EXPLAIN, aliases=("analyse",))
+@command("analyze analyse", Section.EXPLAIN)
 def analyze(session: Session) -> None:
     """Analyse the position until Enter or Ctrl-C.
 
@@ -640,10 +723,22 @@ def weights(session: Session, arguments: str) -> None:
     loaded or compared may be named as it is in weights/: `weights load full`. While a net plays, these weights wait.
     """
     action, _, name = (arguments or "show").partition(" ")
-    if action in _WITHOUT_FILE and not name:
-        _WITHOUT_FILE[action](session)
-    elif action in _WITH_FILE:
-        _WITH_FILE[action](session, file_path(name))
+    if action == "show" and not name:
+        _show_weights(session)
+    elif action == "load" or (action == "reset" and not name):
+        path = file_path(name) if name else DEFAULT_FILE
+        try:
+            session.runtime.use_weights(open_weights(str(path)))
+        except EvaluationError as error:
+            raise CommandError(f"{error}; the weights stay as they were") from error
+        session.say(f"Weights: {session.runtime.weights_file}")
+    elif action == "save":
+        path = file_path(name).absolute()
+        with writing(CommandError, path):
+            session.runtime.terms.save(path, [f"{SAVED} {session.runtime.weights_file}"])
+        session.say(f"Weights saved in {path}")
+    elif action == "diff":
+        _compare_weights(session, find_weights(str(file_path(name))).absolute())
     else:
         raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
     _remark_net(session)
@@ -657,9 +752,16 @@ def _remark_net(session: Session) -> bool:
     return net is not None
 
 
+def _numbers_of(evaluation: Evaluation) -> dict[str, Number]:
+    """The weights of an evaluation; raises CommandError for a net, which may be used in their place."""
+    if not evaluation.numbers:
+        raise CommandError(f"'{evaluation.name}' is a net, which has no weights to list or compare")
+    return dict(evaluation.numbers)
+
+
 def _show_weights(session: Session) -> None:
     session.say(f"Weights: {session.runtime.weights_file}")
-    numbers = _with_numbers(session.runtime.terms).numbers
+    numbers = _numbers_of(session.runtime.terms)
     named = [f"{name} {number.value:g}" for name, number in numbers.items() if number.part_of not in numbers]
     width = 2 + max(map(len, named))
     columns = max(1, session.text_width // width)
@@ -667,87 +769,36 @@ def _show_weights(session: Session) -> None:
         session.say("  " + "".join(f"{entry:<{width}}" for entry in named[start : start + columns]).rstrip())
 
 
-def _with_numbers(evaluation: Evaluation) -> Evaluation:
-    """The same evaluation; raises CommandError if it is a net, which may be used as weights."""
-    if not evaluation.numbers:
-        raise CommandError(f"'{evaluation.name}' is a net, which has no weights to list or compare")
-    return evaluation
-
-
-def _reset_weights(session: Session) -> None:
-    _load_weights(session, DEFAULT_FILE)
-
-
-def _load_weights(session: Session, path: Path) -> None:
-    try:
-        session.runtime.use_weights(open_weights(str(path)))
-    except EvaluationError as error:
-        raise CommandError(f"{error}; the weights stay as they were") from error
-    session.say(f"Weights: {session.runtime.weights_file}")
-
-
-def _save_weights(session: Session, path: Path) -> None:
-    path, runtime = path.absolute(), session.runtime
-    with writing(CommandError, path):
-        runtime.terms.save(path, [f"{SAVED} {runtime.weights_file}"])
-    session.say(f"Weights saved in {path}")
-
-
 def _compare_weights(session: Session, path: Path) -> None:
-    try:
-        path = find_weights(str(path)).absolute()
-        others = _with_numbers(load(path)).numbers
-    except EvaluationError as error:
-        raise CommandError(str(error)) from error
-    mine = _with_numbers(session.runtime.terms).numbers
+    """Show the weights that differ, and count the terms that only one of both has; tables by their cells."""
+    others, mine = _numbers_of(load(path)), _numbers_of(session.runtime.terms)
     rows = []
-    for name, number in {**mine, **others}.items():
-        if name not in mine or name not in others or number.part_of in mine.keys() & others.keys():
-            continue  # its parts or its whole are shown
-        old, new = mine[name].value, others[name].value
-        if old != new:
-            rows.append(f"  {name:<20}{old + 0.0:8.6g}{new + 0.0:8.6g}{new - old:+8.6g}")
+    for name in mine:
+        if name in others and others[name].part_of not in mine.keys() & others.keys():
+            old, new = mine[name].value, others[name].value
+            if old != new:
+                rows.append(f"  {name:<20}{old + 0.0:8.6g}{new + 0.0:8.6g}{new - old:+8.6g}")
     if rows:
         session.say("\n".join([f"{'':24}in use    file  change", *rows]))
-    mine_alone, others_alone = _terms_of(mine) - _terms_of(others), _terms_of(others) - _terms_of(mine)
-    if mine_alone or others_alone:
-        alone = f"{counted(len(mine_alone), 'term')} in use and {counted(len(others_alone), 'term')} of {path}"
+    of_mine, of_others = ({each.part_of or name for name, each in every.items()} for every in (mine, others))
+    if of_mine != of_others:
+        alone = f"{counted(len(of_mine - of_others), 'term')} in use"
+        alone += f" and {counted(len(of_others - of_mine), 'term')} of {path}"
         session.say_wrapped(f"Only in one of both, and not compared: {alone}.")
     elif not rows:
         session.say(f"{path} holds the weights in use.")
 
 
-def _terms_of(numbers: Mapping[str, Number]) -> set[str]:
-    """The terms, and the cells of tables, that these numbers are the weights of."""
-    return {number.part_of or name for name, number in numbers.items()}
-
-
-_WITHOUT_FILE = {"show": _show_weights, "reset": _reset_weights}
-_WITH_FILE = {"load": _load_weights, "save": _save_weights, "diff": _compare_weights}
-
-
-@command("hash", Section.ENGINE, "MEGABYTES")
+@command("hash", Section.ENGINE, "[MEGABYTES]")
 def hash_size(session: Session, arguments: str) -> None:
-    """Set the size of the transposition table in MiB."""
-    size = whole_number(arguments, "the size in megabytes", *_bounds("hash"))
-    try:
-        session.runtime.set_hash(size)
-    except MemoryError as error:
-        raise CommandError(f"{error or 'there is not enough memory'}; the table stays as it was") from error
-    session.say(f"The transposition table has {size} MiB.")
+    """Set or show the size of the transposition table in MiB."""
+    set_option(session, f"hash {arguments}")
 
 
-@command("threads", Section.ENGINE, "N")
+@command("threads", Section.ENGINE, "[N]")
 def threads(session: Session, arguments: str) -> None:
-    """Search with N threads."""
-    count = whole_number(arguments, "the number of threads", *_bounds("threads"))
-    session.runtime.searcher.set_threads(count)
-    session.say(f"The engine searches with {counted(count, 'thread')}.")
-
-
-def _bounds(option: str) -> tuple[int, int]:
-    """The values that this UCI option allows."""
-    return OPTIONS[option].bounds or (1, 1)
+    """Search with N threads, or show the number."""
+    set_option(session, f"threads {arguments}")
 
 
 @command("option", Section.ENGINE, "[OPTION [VALUE]]")
@@ -758,10 +809,10 @@ def set_option(session: Session, arguments: str) -> None:
     """
     if not arguments:
         for option in engine_options():
-            present = _present(option, session)
-            now = Path(present).name if option.is_evaluation else present
+            now = _present(option, session)
+            now = Path(now).name if option.is_evaluation else now
             said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
-            session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN))
+            session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, OPTION_COLUMN))
         return
     option, text = _split(arguments)
     if not text and option.kind != "button":
@@ -775,10 +826,10 @@ def set_option(session: Session, arguments: str) -> None:
         option.apply_to(session.runtime, option.opened(value))
     except OptionError as error:
         raise UsageError(str(error)) from error
-    except OSError as error:
-        raise CommandError(f"cannot open '{text}': {error.strerror}; {option.name} stays as it was") from error
-    except (ValueError, MemoryError) as error:
-        raise CommandError(f"{error or 'there is not enough memory'}; {option.name} stays as it was") from error
+    except (ValueError, MemoryError, OSError) as error:
+        fault = f"cannot open '{text}': {error.strerror}" if isinstance(error, OSError) else str(error)
+        fault = fault or "there is not enough memory"
+        raise CommandError(f"{fault}; {option.name} stays as it was") from error
     session.say(f"{option.name}: {'done' if value is None else text}.")
 
 
@@ -806,9 +857,8 @@ def _present(option: UciOption, session: Session) -> str:
 
 
 def _choices(option: UciOption) -> str:
-    if option.bounds:
-        return "{} to {}".format(*option.bounds)
-    return {"check": "on or off", "button": "a button", "string": "text"}.get(option.kind, option.kind)
+    bounds = option.bounds and "{} to {}".format(*option.bounds)
+    return bounds or {"check": "on or off", "button": "a button", "string": "text"}.get(option.kind, option.kind)
 
 
 @command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")
@@ -852,3 +902,65 @@ def improve(session: Session, arguments: str) -> None:
     found = carry_out(words, session.say, "improve")
     if found.in_use is not None:
         _use_new_weights(session, found.in_use)
+
+
+@command("help h", Section.LEAVE, "[COMMAND]")
+def show_help(session: Session, arguments: str) -> None:
+    """List the commands, or explain one."""
+    width = session.text_width
+    if arguments:
+        entry = _named(arguments)
+        text = " ".join(entry.text.split())
+        lines = [entry.usage, textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")]
+        lines += ["  Type it in full; it has no short form."] if entry.ends_game else []
+        lines += [f"  Also: {', '.join(entry.names[1:])}"] if entry.names[1:] else []
+        session.say("\n".join(lines))
+        return
+    rows = list[str]()
+    for section in Section:
+        rows.append(f"{section.value}:")
+        for entry in COMMANDS:
+            if entry.section is section:
+                rows += session.row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN).splitlines()
+    rows += ["", *textwrap.fill(" ".join(MOVES_HELP.split()), width).splitlines()]
+    room = max(MIN_ROOM, session.terminal.height - 1) if session.ask else len(rows)
+    for at in range(0, len(rows), room):
+        if at and session.ask and session.ask("-- Enter shows more, q ends -- ") != "":
+            return
+        session.say("\n".join(rows[at : at + room]))
+
+
+def _named(word: str) -> ConsoleCommand:
+    exact, near = by_name(word), by_prefix(word)
+    if exact is None and len(near) != 1:
+        if near:
+            raise ambiguous(word, near)
+        hint = did_you_mean(word, (name for entry in COMMANDS for name in entry.names))
+        raise CommandError(f"there is no command '{word[:40]}'{hint}")
+    return exact or near[0]
+
+
+def ambiguous(word: str, entries: Iterable[ConsoleCommand]) -> CommandError:
+    """The error of a word with which several commands begin."""
+    return CommandError(f"'{word}' is ambiguous: {', '.join(sorted(entry.name for entry in entries))}")
+
+
+@command("uci", Section.LEAVE, ends_game=True)
+def uci(session: Session) -> int:
+    """Switch to the UCI protocol.
+
+    The game ends here, as with `quit`, which then leaves Merino.
+    """
+    if session.is_live:
+        session.say("Merino speaks UCI now; quit leaves.")
+    session.goes_on_in_uci = True
+    return 0
+
+
+@command("quit exit", Section.LEAVE, "", ends_game=True)
+def leave(_: Session) -> int:
+    """Leave Merino.
+
+    An unfinished game is kept: `resume` goes on with it in the next session.
+    """
+    return 0

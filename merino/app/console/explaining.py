@@ -1,90 +1,85 @@
 """The commands `explain`, `compare` and `moves`, in a shell and at the console: their options, and what they say.
 
-In a shell, a command line names the position: a FEN, in one word or several, or a file of FENs.
+In a shell, a command line names the position: a FEN, in one word or several, or a file of FENs. Also the evaluation
+and the search that a command line asks for.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
 import re
+import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple
 
 import chess
 import numpy as np
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser
-from merino.app.console.registry import evaluation_in, file_name, words_in
+from merino.app.console import shared
 from merino.app.console.session import Session
-from merino.app.console.terminal import ThinkingLine
-from merino.core.board.fen import START_FEN, FenError
+from merino.app.console.terminal import ThinkingLine, detect
+from merino.core.board.fen import START_FEN
 from merino.core.board.game import START_NAME, Position
-from merino.core.common.command import CommandError, UsageError, errors_named
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.errors import MerinoError
 from merino.core.common.files import text_of
-from merino.engine.notation.san import looks_like_fen, looks_like_move, names_position, read_move
+from merino.engine.notation import san
+from merino.engine.report import text as report_text
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import with_beside
-from merino.engine.report.text import render, render_beside, render_pieces, render_shapley
-from merino.engine.search.limits import Limits, Line
+from merino.engine.search.limits import DEFAULT_HASH_MB, Limits, Line
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.warmup import warm_up
 from merino.eval.evaluation import Evaluation
+from merino.eval.families import default, load_chosen, load_evaluation
 from merino.formats.sources import SourceError, read_text
+from merino.study import reporting, text
 from merino.study.analyser import Analyser, analyser
 from merino.study.lines import why
-from merino.study.reporting import (
-    Setup,
-    compare_weights,
-    ending_after,
-    report_alone,
-    report_moves,
-    report_position,
-    report_setup,
-    set_up,
-    with_shapley,
-    with_words,
-)
 from merino.study.shapley import DEFAULT_ERROR, MOVE_ERROR
 from merino.study.tactics import threat_in
-from merino.study.text import render_move, render_ranking, render_two_moves, render_two_weights
 
-DEFAULT_RANKING_MS = 5000  # of `moves`, without another limit
+MAX_COLUMNS = 100  # in a shell
 _OF_POSITIONS = ("threat", "sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
-NO_THREAT = "There is no threat."
-IN_CHECK = "In check no threat is looked for."
-BY_EVALUATION, BY_SEARCH = "eval", "search"  # ways of ranking the moves at the console
-_T = TypeVar("_T")
 _FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
 
 
-def take_position(words: Sequence[str], command: str) -> tuple[Position, list[str]]:
-    """The position of the FEN that the words begin with, quoted or not, and the words after it.
+def evaluation_of(name: str | None, k: float | None = None, net: str | None = None) -> Evaluation:
+    """The evaluation in the file of this name, or that in use, or a net; with this K. Raises EvaluationError."""
+    found = load_chosen(name, net)
+    return found if k is None else found.with_k(k)
 
-    Raises CommandError where there is none or it is faulty.
+
+def searcher_of(evaluation: Evaluation, hash_mb: int, threads: int) -> Searcher:
+    """A searcher without a clock; raises CommandError if there is not enough memory."""
+    warm_up()  # so that compiling does not count as thinking
+    try:
+        searcher = Searcher(hash_mb, threads, evaluation)
+    except MemoryError as error:
+        raise CommandError(f"not enough memory for a transposition table of {hash_mb} MiB") from error
+    searcher.move_overhead = 0
+    return searcher
+
+
+@cache
+def default_analyser() -> Analyser:
+    """Searches for studies with the evaluation in use, one thread and a small table; raises CommandError.
+
+    What each finds does not depend on those before it.
     """
-    return _take(words, command, Position)
+    return analyser(searcher_of(default(), DEFAULT_HASH_MB, 1), gives_up=True, is_forgetful=True)
 
 
-def take_setup(words: Sequence[str], command: str) -> tuple[Setup, list[str]]:
-    """The same, also for positions that the rules do not allow; raises CommandError if the FEN cannot be read."""
-    return _take(words, command, set_up)
-
-
-def _take(words: Sequence[str], command: str, read: Callable[[str], _T]) -> tuple[_T, list[str]]:
-    fen, rest = _take_fen(words, command)
-    with errors_named(command, FenError):
-        return read(fen), rest
-
-
-def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
-    """The FEN that the words begin with, and the words after it; raises CommandError where there is none."""
+def take_fen(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The FEN that the words begin with, quoted or not, and the words after it; raises CommandError without one."""
     if words and words[0] == START_NAME:
         return START_FEN, list(words[1:])
-    if not words or not looks_like_fen(words[0]):
-        raise CommandError(f"{command}: {words[0][:60]!r} is not a FEN" if words else f"{command}: the FEN is missing")
+    if not words or not san.looks_like_fen(words[0]):
+        raise CommandError(f"{words[0][:60]!r} is not a FEN" if words else "the FEN is missing")
     first, *rest = words
     fields = first.split()
     while rest and len(fields) <= len(_FIELDS) and re.fullmatch(_FIELDS[len(fields) - 1], rest[0]):
@@ -92,120 +87,99 @@ def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
     return " ".join(fields), rest
 
 
-def read_positions(path: Path, command: str) -> list[Position]:
+def read_positions(path: Path) -> list[Position]:
     """The positions of a file of FENs or EPDs, a line each; raises CommandError with file, line and fault."""
     try:
         lines = text_of(read_text(path), path).splitlines()
     except (OSError, SourceError) as error:
         reason = getattr(error if isinstance(error, OSError) else error.__cause__, "strerror", None)
         fault = f"'{path}' is not a FEN, and cannot be read as a file: {reason}" if reason else str(error)
-        raise CommandError(f"{command}: {fault}") from error
+        raise CommandError(fault) from error
     positions = []
     for number, line in enumerate(lines, start=1):
+        if line.startswith("["):
+            raise CommandError(f"'{path}' holds games; 'merino annotate' explains them move by move")
         if line.strip() and not line.startswith("#"):
-            if line.startswith("["):
-                raise CommandError(f"{command}: '{path}' holds games; 'merino annotate' explains them move by move")
             try:
-                positions.append(take_position(line.split(), command)[0])
-            except CommandError as error:
-                raise CommandError(f"{str(error).replace(command, f'{command}: {path}:{number}', 1)}") from error
+                positions.append(Position(take_fen(line.split())[0]))
+            except MerinoError as error:
+                raise CommandError(f"{path}:{number}: {error}") from error
     if not positions:
-        raise CommandError(f"{command}: '{path}' holds no position")
+        raise CommandError(f"'{path}' holds no position")
     return positions
 
 
-def explain_parser(at_console: bool = False) -> Parser:
-    """The parser of `explain`."""
-    parser = _parser(
-        "explain",
-        at_console,
-        ("[MOVE | FEN|startpos [MOVE]]",) if at_console else ("FEN [MOVE]", "FILE"),
+class _Explaining(NamedTuple):
+    """A command with its forms in a shell and at the console, and an example of each."""
+
+    sentence: str
+    words: str  # what its words are
+    forms: tuple[tuple[str, ...], tuple[str, ...]]
+    examples: tuple[tuple[str, ...], tuple[str, ...]]
+    milliseconds: int = shared.DEFAULT_POSITION_MS
+    error: float = MOVE_ERROR  # of Shapley values
+
+
+_KING_AND_PAWN = "'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'"
+COMMANDS = {
+    "explain": _Explaining(
         "Explain a position, or what a move changes in it, term by term.",
-        ("Nf3 --shapley", "--threat")
-        if at_console
-        else (
-            "'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
-            "positions.fen --pieces --sort",
+        "a position and a move in it, or a file of FENs",
+        (("FEN [MOVE]", "FILE"), ("[MOVE | FEN|startpos [MOVE]]",)),
+        (
+            (
+                "'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
+                "positions.fen --pieces --sort",
+            ),
+            ("Nf3 --shapley", "--threat"),
         ),
-    )
-    if at_console:
-        sentence = "a move, or another position and a move there (default: the position on the board)"
-        parser.add_argument("words", nargs="*", metavar="MOVE | FEN|startpos [MOVE]", help=sentence)
-    else:
-        sentence = "a position and a move, or a file of FENs"
-        parser.add_argument("words", nargs="+", metavar="FEN [MOVE] | FILE", help=sentence)
-    add = parser.group(shared.OUTPUT).add_argument
-    add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
-    add("--threat", action="store_true", help="also say what the other side would win if it were to move")
-    add("--sort", action="store_true", help="largest terms first instead of by group")
-    add("--groups", action="store_true", help="the groups of terms only, without their terms")
-    add("--hide-zero", action="store_true", help="leave out terms that make no difference")
-    sentence = "also show score and piece values of these weights or this net (default for a net: the terms)"
-    add("--beside", metavar="FILE", help=sentence)
-    _add_options(parser, shared.DEFAULT_POSITION_MS, DEFAULT_ERROR, at_console)
-    return parser
-
-
-def compare_parser(at_console: bool = False) -> Parser:
-    """The parser of `compare`."""
-    parser = _parser(
-        "compare",
-        at_console,
-        ("MOVE MOVE", "A.txt B.txt") if at_console else ("FEN MOVE MOVE", "A.txt B.txt [FEN]"),
+        error=DEFAULT_ERROR,
+    ),
+    "compare": _Explaining(
         "Compare two moves in a position, or two weights files.",
-        ("e4 d4 --nodes 20000",)
-        if at_console
-        else ("'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' e4 Kd2", "weights/default.txt my-weights.txt"),
-    )
-    what = "MOVE1 MOVE2 | A.txt B.txt" if at_console else "FEN MOVE1 MOVE2 | A.txt B.txt [FEN]"
-    parser.add_argument("words", nargs="+", metavar=what, help="what to compare")
-    _add_options(parser, shared.DEFAULT_POSITION_MS, MOVE_ERROR, at_console)
-    return parser
-
-
-def moves_parser(at_console: bool = False) -> Parser:
-    """The parser of `moves`, which ranks them."""
-    parser = _parser(
-        "moves",
-        at_console,
-        ("[eval | search]",) if at_console else ("FEN",),
+        "what to compare",
+        (("FEN MOVE MOVE", "A.txt B.txt [FEN]"), ("MOVE MOVE", "A.txt B.txt")),
+        ((f"{_KING_AND_PAWN} e4 Kd2", "weights/default.txt my-weights.txt"), ("e4 d4 --nodes 20000",)),
+    ),
+    "moves": _Explaining(
         "Rank the legal moves of a position by search or, with --static, by evaluation.",
-        ("eval --shapley",) if at_console else ("'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' --static",),
+        "the position, or the way: eval is --static",
+        (("FEN",), ("[eval | search]",)),
+        ((f"{_KING_AND_PAWN} --static",), ("eval --shapley",)),
+        milliseconds=5000,
+    ),
+}
+
+
+def parser_of(name: str, at_console: bool = False) -> shared.Parser:
+    """The parser of a command; at the console the session has evaluation, threads and table."""
+    command, line = COMMANDS[name], name if at_console else f"merino {name}"
+    parser = shared.Parser(
+        prog=line,
+        usage="\n       ".join(f"{line} {form} [options]" for form in command.forms[at_console]),
+        description=command.sentence,
+        examples=[f"{line} {example}" for example in command.examples[at_console]],
     )
-    if at_console:
-        sentence = "by the evaluation at once, as --static, or by search"
-        parser.add_argument("words", nargs="*", metavar="eval | search", help=sentence)
-    else:
-        parser.add_argument("words", nargs="+", metavar="FEN", help="the position")
-    _add_options(parser, DEFAULT_RANKING_MS, MOVE_ERROR, at_console)
-    return parser
-
-
-def _parser(command: str, at_console: bool, forms: Sequence[str], description: str, examples: Sequence[str]) -> Parser:
-    """A parser with a line of usage for each form of the command; `examples` are without the command."""
-    line = command if at_console else f"merino {command}"
-    usage = f"\n{' ' * len('usage: ')}".join(f"{line} {form} [options]" for form in forms)
-    lines = [f"{line} {example}" for example in examples]
-    return Parser(prog=line, usage=usage, description=description, examples=lines)
-
-
-def _add_options(parser: Parser, milliseconds: int, error: float, at_console: bool) -> None:
-    """Those of all three; at the console the session has evaluation, threads and table."""
-    if at_console:
-        shared.add_limits(parser, "per position", movetime=milliseconds)
-    else:
-        shared.add_evaluation(parser)
-        shared.add_k(parser)
-        shared.add_search(parser, movetime=milliseconds)
+    words = " | ".join(command.forms[at_console])
+    parser.add_argument("words", nargs="*" if at_console else "+", metavar=words, help=command.words)
+    add = parser.group(shared.OUTPUT).add_argument
+    if name == "explain":
+        add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
+        add("--threat", action="store_true", help="also say what the other side would win if it were to move")
+        add("--sort", action="store_true", help="largest terms first instead of by group")
+        add("--groups", action="store_true", help="the groups of terms only, without their terms")
+        add("--hide-zero", action="store_true", help="leave out terms that make no difference")
+        sentence = "also show score and piece values of these weights or this net (default for a net: the terms)"
+        add("--beside", metavar="FILE", help=sentence)
+    if not at_console:
+        shared.add_evaluation(parser, with_k=True)
         shared.add_ascii(parser)
+    shared.add_search(parser, movetime=command.milliseconds, engine=not at_console)
     parser.group(shared.SEARCH).add_argument("--static", action="store_true", help="evaluate only, do not search")
     shared.add_json(parser)
-    shared.add_shapley(parser, error, "also print the Shapley value of each piece; these add up to the score")
-
-
-def no_threat(position: Position) -> str:
-    """What is said where `Explainer.threat` finds none."""
-    return IN_CHECK if position.is_check() else NO_THREAT
+    sentence = "also print the Shapley value of each piece; these add up to the score"
+    shared.add_shapley(parser, command.error, sentence)
+    return parser
 
 
 @dataclass(frozen=True)
@@ -217,65 +191,71 @@ class Explainer:
     second: Evaluation | None  # that `explain` shows, too
     searching: Callable[[], Analyser]  # called before the search of a position, and of each move of two
     limits: Limits  # of that search
-    is_limited: bool  # the user set them
     unicode: bool
     width: int  # columns
     say: Callable[[str], object]
 
     def explain_positions(self, positions: Sequence[Position], is_list: bool, with_board: bool = True) -> None:
         """Explain each position; JSON is a list if `is_list`. With `with_board` FEN and board come before the text."""
-        args = self.args
-        reports = [self._deepened(self._report(position), position.record) for position in positions]
-        threats = [self.threat(position) if args.threat else None for position in positions]
-        if args.json:
-            found = [self._explained(report, threat) for report, threat in zip(reports, threats, strict=True)]
-            self.say(json.dumps(found if is_list else found[0]))
-            return
-        texts = (
-            self._text(report, f"{position}\n" if with_board else None, args.pieces)
-            + (f"\n\n{threat or no_threat(position)}" if args.threat else "")
-            for report, position, threat in zip(reports, positions, threats, strict=True)
-        )
-        self.say(f"\n\n{'-' * 79}\n\n".join(texts))
+        found, texts = [], []
+        for position in positions:
+            threat = self.threat(position) if self.args.threat else None
+            report = self._deepened(self._report(position), position.record)
+            found.append(report.to_dict() | ({"threat": threat} if self.args.threat else {}))
+            head = f"{report.fen}\n{position}\n\n" if with_board else ""
+            tail = f"\n\n{threat or no_threat(position)}" if self.args.threat else ""
+            texts.append(f"{head}{self._text(report, self.args.pieces)}{tail}")
+        self._say(found if is_list else found[0], f"\n\n{'-' * 79}\n\n".join(texts))
 
-    def explain_setup(self, setup: Setup) -> None:
-        """A position that the rules do not allow: its value and that of each piece, by the evaluation alone."""
-        report = self._deepened(report_setup(setup, self.evaluation), setup.record)
-        board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
-        fault = textwrap.fill(f"{_against_rules(setup)} The rest is the evaluation alone.", self.width)
-        self._say(self._explained(report, None), self._text(report, f"{board}\n\n{fault}\n", with_pieces=True))
+    def explain_fen(self, words: Sequence[str]) -> None:
+        """Explain the position of the FEN that the words begin with, or the move after it; raises CommandError."""
+        fen, rest = take_fen(words)
+        setup = reporting.set_up(fen)
+        if setup.position is not None and rest:
+            self.explain_move(setup.position, *exactly(rest, 1))
+        elif setup.position is not None:
+            self.explain_positions([setup.position], is_list=False)
+        else:
+            fault = f"The rules do not allow this position, so it has no moves and cannot be searched: {setup.fault}."
+            if rest:
+                raise CommandError(fault)
+            report = self._deepened(reporting.report_setup(setup, self.evaluation), setup.record)
+            board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
+            fault = textwrap.fill(f"{fault} The rest is the evaluation alone.", self.width)
+            self._say(report.to_dict(), f"{report.fen}\n{board}\n\n{fault}\n\n{self._text(report, with_pieces=True)}")
 
-    def explain_move(self, position: Position, text: str) -> None:
+    def explain_move(self, position: Position, words: str) -> None:
         """Say what a move changes, at once and at the end of its line; raises MoveRejected and UsageError.
 
         Without terms, the change is shown by the pieces.
         """
-        _check_suits_move(self.args)
-        report = self._report_moves(position, [text], self.args.pieces or not self.evaluation.has_terms)
-        (move,) = report.moves
-        ending = ending_after(position, read_move(position, text))
-        self._say(report.to_dict(), render_move(report, move, self.width, ending))
+        for name in _OF_POSITIONS:
+            if getattr(self.args, name):
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{option} is for a position, not for a move in it; leave it out")
+        report = self._report_moves(position, [words], self.args.pieces or not self.evaluation.has_terms)
+        ending = reporting.ending_after(position, san.read_move(position, words))
+        self._say(report.to_dict(), text.render_move(report, report.moves[0], self.width, ending))
 
     def compare_moves(self, position: Position, texts: Sequence[str]) -> None:
         """Compare two moves, and say why one is better; raises MoveRejected, and UsageError for one move twice."""
-        if len({read_move(position, text) for text in texts}) < len(texts):
-            raise UsageError(f"compare: expected two moves that differ, not '{' '.join(texts)}'")
+        if len({san.read_move(position, each) for each in texts}) < len(texts):
+            raise UsageError(f"expected two moves that differ, not '{' '.join(texts)}'")
         report = self._report_moves(position, texts)
         reasons = why(report, position, self.evaluation).sentences
-        self._say({**report.to_dict(), "why": list(reasons)}, render_two_moves(report, self.width, reasons))
+        self._say({**report.to_dict(), "why": list(reasons)}, text.render_two_moves(report, self.width, reasons))
 
     def compare_evaluations(self, position: Position, evaluations: Sequence[Evaluation], names: Sequence[str]) -> None:
         """Compare two evaluations: a position, its pieces and its moves under each."""
-        first, second = evaluations
-        compared = compare_weights(position, first, second)
-        text = render_two_weights(compared, (names[0], names[1]), self.width)
-        self._say({"fen": position.fen(), **compared.to_dict()}, text)
+        compared = reporting.compare_weights(position, *evaluations)
+        shown = text.render_two_weights(compared, (names[0], names[1]), self.width)
+        self._say({"fen": position.fen(), **compared.to_dict()}, shown)
 
     def rank_moves(self, position: Position, is_static: bool) -> None:
         """List the legal moves in order, by search or by evaluation; raises StudyError."""
-        searches = None if is_static else self.searching()
-        report = report_position(position, self.evaluation, searches, self.limits, shared.asked_error(self.args))
-        self._say(report.to_dict(), render_ranking(report, self.width))
+        searches, error = None if is_static else self.searching(), shared.asked_error(self.args)
+        report = reporting.report_position(position, self.evaluation, searches, self.limits, error)
+        self._say(report.to_dict(), text.render_ranking(report, self.width))
 
     def threat(self, position: Position) -> str | None:
         """What the other side threatens, as a sentence; None if nothing."""
@@ -285,158 +265,194 @@ class Explainer:
     def _report(self, position: Position) -> PositionReport:
         """The report of a position; with --json also of all moves, searched if a limit is given."""
         if not self.args.json:
-            return report_alone(position, self.evaluation)
-        if self.args.static or not self.is_limited:
-            return report_position(position, self.evaluation)
-        return report_position(position, self.evaluation, self.searching(), self.limits)
+            return reporting.report_alone(position, self.evaluation)
+        is_searched = not self.args.static and shared.asked_limits(self.args) != Limits()
+        searches = self.searching() if is_searched else None
+        return reporting.report_position(position, self.evaluation, searches, self.limits)
 
     def _report_moves(self, position: Position, texts: Sequence[str], with_pieces: bool = False) -> PositionReport:
-        """The report of the moves of these texts; raises MoveRejected."""
-        moves = [read_move(position, text) for text in texts]
-        error = shared.asked_error(self.args)
-        return report_moves(position, moves, self.evaluation, self._analyser(), self.limits, with_pieces, error)
+        """The report of the moves of these texts; raises MoveRejected.
 
-    def _analyser(self) -> Analyser | None:
-        """What searches each move by itself, so that their order does not count; None with --static.
-
-        At the console the searches share what they know, as those of the game do.
+        Each is searched by itself, so that their order does not count; at the console the searches share what they
+        know, as those of the game do.
         """
 
         def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
             return self.searching()(position, limits, count)
 
-        return None if self.args.static else analyse
+        moves, error = [san.read_move(position, each) for each in texts], shared.asked_error(self.args)
+        searches = None if self.args.static else analyse
+        return reporting.report_moves(position, moves, self.evaluation, searches, self.limits, with_pieces, error)
 
     def _deepened(self, report: PositionReport, record: np.ndarray) -> PositionReport:
         """The report with a net's score in words, with --shapley the Shapley values, and the other score."""
-        report = with_words(report, record, self.evaluation)
+        report = reporting.with_words(report, record, self.evaluation)
         if self.args.shapley:
-            report = with_shapley(report, record, self.evaluation, self.args.error)
+            report = reporting.with_shapley(report, record, self.evaluation, self.args.error)
         return with_beside(report, record, self.second)
 
-    def _explained(self, report: PositionReport, threat: str | None) -> dict[str, object]:
-        """The JSON of a position, with --threat also what is threatened."""
-        return report.to_dict() | ({"threat": threat} if self.args.threat else {})
-
-    def _text(self, report: PositionReport, board: str | None, with_pieces: bool) -> str:
-        """The terms of a report, after FEN and board if there is one; if asked for also the value of each piece."""
+    def _text(self, report: PositionReport, with_pieces: bool) -> str:
+        """The terms of a report; if asked for also the value of each piece."""
         args = self.args
-        parts = [] if board is None else [report.fen, board]
-        parts += [render(report, self.unicode, self.width, args.sort, args.hide_zero, args.groups)]
-        parts += ["", render_pieces(report)] if with_pieces else []
-        parts += ["", render_shapley(report)] if report.shapley else []
-        return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
+        parts = [report_text.render(report, self.unicode, self.width, args.sort, args.hide_zero, args.groups)]
+        parts += [report_text.render_pieces(report)] if with_pieces else []
+        parts += [report_text.render_shapley(report)] if report.shapley else []
+        return "\n\n".join([*parts, *([report_text.render_beside(report)] if report.beside else [])])
 
-    def _say(self, found: Mapping[str, object], text: str) -> None:
-        self.say(json.dumps(found) if self.args.json else text)
-
-
-def _against_rules(setup: Setup) -> str:
-    return f"The rules do not allow this position, so it has no moves and cannot be searched: {setup.fault}."
+    def _say(self, found: Mapping[str, object] | Sequence[object], shown: str) -> None:
+        self.say(json.dumps(found) if self.args.json else shown)
 
 
-def explain_words(explainer: Explainer, words: Sequence[str]) -> None:
-    """Explain the position of the FEN that the words begin with, or the move after it; raises CommandError."""
-    setup, rest = take_setup(words, "explain")
-    if setup.position is None:
-        if rest:
-            raise CommandError(f"explain: {_against_rules(setup)}")
-        explainer.explain_setup(setup)
-    elif rest:
-        explainer.explain_move(setup.position, *exactly(rest, 1, "explain"))
-    else:
-        explainer.explain_positions([setup.position], is_list=False)
+def no_threat(position: Position) -> str:
+    """What is said where `Explainer.threat` finds none."""
+    return "In check no threat is looked for." if position.is_check() else "There is no threat."
 
 
-def _check_suits_move(args: argparse.Namespace) -> None:
-    """Raise UsageError if an option was given that `explain` has for positions only."""
-    for name in _OF_POSITIONS:
-        if getattr(args, name):
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"explain: {option} is for a position, not for a move in it; leave it out")
-
-
-def exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
+def exactly(rest: Sequence[str], count: int) -> Sequence[str]:
     """The words after a FEN; raises UsageError unless there are `count`."""
     if len(rest) != count:
         wanted = ("nothing", "one move", "two moves")[count]
-        raise UsageError(f"{command}: expected {wanted} after the FEN, not '{' '.join(rest)[:60]}'")
+        raise UsageError(f"expected {wanted} after the FEN, not '{' '.join(rest)[:60]}'")
     return rest
 
 
-def explain(session: Session, arguments: str) -> None:
-    """Explain the position, a move, or another position; raises UsageError, MoveRejected or CommandError."""
-    explainer = _explainer(session, explain_parser, arguments, shared.DEFAULT_POSITION_MS)
+# In a shell: 0, and CommandError, EvaluationError and the like for what cannot be done.
+
+
+def run_explain(arguments: Sequence[str]) -> int:
+    """Explain a FEN, each position of a file, or a move."""
+    explainer = _in_shell("explain", arguments)
+    words = explainer.args.words
+    if san.names_position(words[0]):
+        explainer.explain_fen(words)
+    elif len(words) > 1:
+        raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
+    else:
+        explainer.explain_positions(read_positions(shared.file_path(words[0])), is_list=True)
+    return 0
+
+
+def run_compare(arguments: Sequence[str]) -> int:
+    """Compare two moves in a position, or two files of weights."""
+    explainer = _in_shell("compare", arguments)
+    args, words = explainer.args, explainer.args.words
+    if san.names_position(words[0]):
+        fen, rest = take_fen(words)
+        explainer.compare_moves(Position(fen), exactly(rest, 2))
+    elif len(words) < 2:
+        raise UsageError("expected a FEN and two moves, or two weights files")
+    elif args.weights or args.evalfile:
+        raise UsageError("two weights files are compared without --weights and --evalfile")
+    else:
+        both = [evaluation_of(name, args.k) for name in words[:2]]
+        fen, rest = take_fen(words[2:] or [START_NAME])
+        exactly(rest, 0)
+        explainer.compare_evaluations(Position(fen), both, words[:2])
+    return 0
+
+
+def run_moves(arguments: Sequence[str]) -> int:
+    """Rank the legal moves of a FEN."""
+    explainer = _in_shell("moves", arguments)
+    fen, rest = take_fen(explainer.args.words)
+    exactly(rest, 0)
+    explainer.rank_moves(Position(fen), explainer.args.static)
+    return 0
+
+
+def _in_shell(name: str, arguments: Sequence[str]) -> Explainer:
+    """What carries a command out with one searcher; what each search finds does not depend on those before it."""
+    args = parser_of(name).parse_intermixed_args(arguments)
+    evaluation = evaluation_of(args.weights, args.k, args.evalfile)
+    beside = getattr(args, "beside", None) or (args.weights if name == "explain" and not evaluation.has_terms else "")
+    searcher = cache(lambda: searcher_of(evaluation, args.hash, args.threads))
+
+    def searching() -> Analyser:
+        searcher().clear()
+        return analyser(searcher())
+
+    limits = shared.asked_limits(args)
+    return Explainer(
+        args,
+        evaluation,
+        None if beside == "" else evaluation_of(beside),
+        searching,
+        Limits(movetime=COMMANDS[name].milliseconds) if limits == Limits() else limits,
+        unicode=detect(sys.stdout, ascii_only=args.ascii).unicode,
+        width=min(MAX_COLUMNS, shutil.get_terminal_size().columns),
+        say=print,
+    )
+
+
+# At the console: raises UsageError, MoveRejected, CommandError and EvaluationError, and SystemExit after the help.
+
+
+def explain(session: Session, words: Sequence[str]) -> None:
+    """Explain the position, a move, or another position."""
+    explainer = _at_console(session, "explain", words)
     words = explainer.args.words
     if not words:
         explainer.explain_positions([session.position], is_list=False, with_board=False)
-    elif names_position(words[0]):
-        explain_words(explainer, words)
-    elif len(words) == 1 or looks_like_move(" ".join(words)):
+    elif san.names_position(words[0]):
+        explainer.explain_fen(words)
+    elif len(words) == 1 or san.looks_like_move(" ".join(words)):
         explainer.explain_move(session.position, " ".join(words))
     else:
         raise UsageError("expected a move, a FEN or startpos")
 
 
-def compare(session: Session, arguments: str) -> None:
-    """Compare two moves, or two files of weights; raises UsageError, MoveRejected or CommandError."""
-    explainer = _explainer(session, compare_parser, arguments, shared.DEFAULT_POSITION_MS)
+def compare(session: Session, words: Sequence[str]) -> None:
+    """Compare two moves, or two files of weights."""
+    explainer = _at_console(session, "compare", words)
     words = explainer.args.words
     if len(words) != 2:
         raise UsageError("expected two moves, or two weights files")
-    if any(looks_like_move(word) for word in words):
+    if any(map(san.looks_like_move, words)):
         explainer.compare_moves(session.position, words)
-        return
-    names = [str(Path(file_name(word))) for word in words]
-    explainer.compare_evaluations(session.position, [evaluation_in(word) for word in words], names)
+    else:
+        explainer.compare_evaluations(session.position, [*map(load_evaluation, words)], words)
 
 
-def rank(session: Session, arguments: str) -> None:
-    """List all legal moves in order, by search or by evaluation at once; raises UsageError or StudyError."""
-    explainer = _explainer(session, moves_parser, arguments, DEFAULT_RANKING_MS)
+def rank(session: Session, words: Sequence[str]) -> None:
+    """List all legal moves in order, by search or by evaluation at once; raises StudyError."""
+    explainer = _at_console(session, "moves", words)
     words = explainer.args.words
-    if words not in ([], [BY_EVALUATION], [BY_SEARCH]):
-        raise UsageError(f"expected {BY_EVALUATION} or {BY_SEARCH}")
-    explainer.rank_moves(session.position, explainer.args.static or words == [BY_EVALUATION])
+    if words not in ([], ["eval"], ["search"]):
+        raise UsageError("expected eval or search")
+    explainer.rank_moves(session.position, explainer.args.static or words == ["eval"])
 
 
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move."""
-    explainer = _explainer(session, explain_parser, "", shared.DEFAULT_POSITION_MS)
-    session.say_wrapped(explainer.threat(session.position) or no_threat(session.position))
+    session.say_wrapped(_at_console(session, "explain", ()).threat(session.position) or no_threat(session.position))
 
 
-def _explainer(session: Session, parser_of: Callable[[bool], Parser], arguments: str, milliseconds: int) -> Explainer:
-    """What carries a command out, with the session's evaluation and search; raises SystemExit after the help."""
-    parser, words = parser_of(True), words_in(arguments)
+def _at_console(session: Session, name: str, words: Sequence[str]) -> Explainer:
+    """What carries a command out with the session's evaluation and search.
+
+    Without a limit the depth or nodes of the game hold, if it limits those.
+    """
+    parser = parser_of(name, at_console=True)
     if {"-h", "--help"} & set(words):
         session.say(parser.format_help().rstrip())
         parser.exit()
-    args = parser.parse_intermixed_args(words)
-    asked, evaluation = shared.asked_limits(args), session.runtime.evaluation
-    is_limited = asked != Limits()
+    args, evaluation = parser.parse_intermixed_args(words), session.runtime.evaluation
+    usual = session.game.pace.limits(session.position.turn)
+    if not (usual.depth or usual.nodes):
+        usual = Limits(movetime=COMMANDS[name].milliseconds)
+    limits, beside = shared.asked_limits(args), getattr(args, "beside", None)
     second = None if evaluation.has_terms else session.runtime.terms
+
+    def display(position: Position) -> ThinkingLine:
+        return ThinkingLine(position, session.terminal, session.out)
+
     return Explainer(
         args,
         evaluation,
-        evaluation_in(args.beside) if getattr(args, "beside", None) else second,
-        lambda: _analyser(session),
-        asked if is_limited else _limits(session, milliseconds),
-        is_limited,
+        load_evaluation(beside) if beside else second,
+        lambda: analyser(session.runtime.searcher, display, session.is_stop_requested),
+        usual if limits == Limits() else limits,
         session.terminal.unicode,
         session.text_width,
         session.say,
     )
-
-
-def _analyser(session: Session) -> Analyser:
-    def display(position: Position) -> ThinkingLine:
-        return ThinkingLine(position, session.terminal, session.out)
-
-    return analyser(session.runtime.searcher, display, session.is_stop_requested)
-
-
-def _limits(session: Session, milliseconds: int) -> Limits:
-    """The depth or nodes of the pace, if it limits those; else this many milliseconds."""
-    limits = session.game.pace.limits(session.position.turn)
-    return limits if limits.depth or limits.nodes else Limits(movetime=milliseconds)

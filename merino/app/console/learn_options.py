@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
 from merino.core.common.command import UsageError
 from merino.core.common.errors import number_of
 from merino.core.common.options import Option, add_options, given
@@ -105,9 +104,9 @@ def _request(args: argparse.Namespace, terms: dict[str, Any]) -> LearnRequest:
     )
 
 
-def learn_parser(command: str = "merino learn") -> Parser:
+def learn_parser(command: str = "merino learn") -> shared.Parser:
     """The parser of `learn`."""
-    parser = Parser(
+    parser = shared.Parser(
         prog=command,
         usage=f"{command} FILE... [FIRST LAST] [options]\n       {command} --use FILE [--weights FILE]",
         description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
@@ -127,8 +126,7 @@ def learn_parser(command: str = "merino learn") -> Parser:
     add_options(parser, Settings, phases=usual.phases, target=usual.target.name, decay=usual.decay)
     add_options(parser, LearnRequest)
     sentence = "as GreKo 2015 ML: one phase, descent, K 150, decay 20, all positions, split by position"
-    preset = parser.group(FIT).add_argument("--preset", choices=[ARTICLE_PRESET], help=sentence)
-    parser.also_accept_form("--article", preset, action="store_const", const=ARTICLE_PRESET)
+    parser.group(FIT).add_argument("--preset", choices=[ARTICLE_PRESET], help=sentence)
     per_game = f"{DEFAULT_SELECTION.per_game}, {FEW_OF_A_GAME} without a teacher"
     add_options(parser, Selection, positions=DEFAULT_SELECTION.positions, per_game=per_game)
     add_options(parser, LearnArguments)
@@ -137,10 +135,10 @@ def learn_parser(command: str = "merino learn") -> Parser:
     return parser
 
 
-def improve_parser(command: str) -> Parser:
+def improve_parser(command: str) -> shared.Parser:
     """The parser of `improve`."""
     usual = Plan()
-    parser = Parser(
+    parser = shared.Parser(
         prog=command,
         description="Learn from games of Merino against itself, round after round: play, learn, and prove by a match. "
         "New weights are used only after their match has proved them stronger.",
@@ -160,8 +158,7 @@ def improve_parser(command: str) -> Parser:
     add_options(parser, Selection)
     shared.add_deciding_test(parser, usual)
     sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
-    start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
-    parser.also_accept("--from", start)
+    parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
     sentence = "start from the values of the pieces alone, with all other terms of this set at 0"
     parser.group(shared.EVALUATION).add_argument("--set", dest="of_set", metavar="SET", help=sentence)
     shared.add_state_of_runs(parser, DEFAULT_FOLDER)
@@ -188,7 +185,7 @@ def _between(terms: TermSet, first: int, last: int) -> dict[str, Any]:
     return {"first": first, "last": last}
 
 
-def chosen_terms(text: str, terms: TermSet, parser: Parser) -> dict[str, Any]:
+def chosen_terms(text: str, terms: TermSet, parser: shared.Parser) -> dict[str, Any]:
     """The settings that fit the terms of a list: a range, or names and ranges separated by commas.
 
     The name of a table stands for all its cells. A term that the set lacks ends in an error of the parser.

@@ -11,8 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
 from merino.app.console.learn_options import (
     LearnArguments,
     chosen_terms,
@@ -143,7 +142,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     return found
 
 
-def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
+def _asked(args: argparse.Namespace, parser: shared.Parser) -> dict[str, Any]:
     """The settings of the Plan that were given."""
     asked = {each.name: getattr(args, each.name, None) for each in fields(Plan)}
     if "target" in args:
@@ -151,7 +150,7 @@ def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     if asked["positions"] is not None:
         asked["positions"] = Quiet(args.positions)
     if args.sprt is not None:
-        asked |= args.sprt
+        asked |= dict(zip(("elo0", "elo1"), args.sprt, strict=True))
     if args.terms is not None:
         terms = set_in_use(args.weights, "improve") if args.of_set is None else set_named(args.of_set)
         chosen = chosen_terms(args.terms, terms, parser)

@@ -1,62 +1,31 @@
 """The console from the loaded engine to the last prompt: typed lines are carried out; and the game of `merino demo`."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys
-import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import IO
 
-from merino.app.console import commands
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, positive
-from merino.app.console.games import UnfinishedFile, side_name
-from merino.app.console.registry import COMMANDS, ConsoleCommand, Section, by_name, by_prefix, command
+from merino.app.console import commands, shared, terminal
+from merino.app.console.games import Pace, UnfinishedFile
 from merino.app.console.session import Session
-from merino.app.console.terminal import Reader, detect, line_editing, overheard, read_piped
-from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
-from merino.core.board.move import Move
+from merino.core.common import files
 from merino.core.common.about import NAME, __version__
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError, abridged
-from merino.core.common.files import is_folder, names_in, user_folder, user_path
-from merino.core.common.text import did_you_mean, nearest
-from merino.engine.notation.san import (
-    MoveRejected,
-    descriptive_hint,
-    looks_like_fen,
-    looks_like_move,
-    move_list,
-    san,
-    san_moves,
-    san_paragraph,
-    score_text,
-    without_move_number,
-)
-from merino.engine.search.limits import DEFAULT_HASH_MB, Limits, Line
-from merino.engine.uci.options import open_net, open_weights
+from merino.core.common.text import nearest
+from merino.engine.notation import san
+from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
+from merino.engine.uci.options import open_weights
 from merino.engine.uci.runtime import Runtime
 from merino.eval.evaluation import EvaluationError
-from merino.eval.families import own_names
-from merino.eval.linear.weights import ENDINGS
 
 log = logging.getLogger(__name__)
 
 HINT_AFTER_INTERRUPT = "Type quit or press Ctrl-D to leave."
 MAX_SHOWN = 40  # characters of a word that is not understood
-TEXT_COLUMN = 27
-MIN_ROOM = 5  # lines of a window
-MORE = "-- Enter shows more, q ends -- "
-MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. A list such as 1. e4 e5 plays
-the moves of both sides. The engine answers each move; press Enter or Ctrl-C while it thinks to make it move at once.
-Scores are from White's point of view. You may shorten a command as long as it stays unambiguous, unless it ends the
-game. 'help COMMAND' explains one command. Ctrl-D leaves Merino."""
-DEFAULT_PLIES = 60  # of a demo
-DEFAULT_MOVE_MS = 100
-BOARD_EVERY = 10  # plies
+BOARD_EVERY = 10  # plies of a demo
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -65,12 +34,12 @@ def dispatch(session: Session, line: str) -> int | None:
     An exact command comes first, then a legal move, then the only command that begins with the word: a shortened
     command never hides a move.
     """
-    text = without_move_number(line.strip())
+    text = san.without_move_number(line.strip())
     if not text or text.startswith("#"):
         return None
     word, *rest = text.split(maxsplit=1)
     try:
-        entry = by_name(word)
+        entry = commands.by_name(word)
         if entry is None and _played(session, line.strip()):
             return None
         entry = entry or _abbreviated(session, word)
@@ -86,18 +55,18 @@ def dispatch(session: Session, line: str) -> int | None:
 
 
 def _played(session: Session, line: str) -> bool:
-    """Play a line if it is a move, or the moves of both sides that it lists; raises MoveRejected or CommandError.
+    """Play a line if it is a move, or the moves of both sides that it lists; raises san.MoveRejected or CommandError.
 
     It raises them if it looks like moves that are not legal, or that do not come next.
     """
     try:
-        session.play_texts([without_move_number(line)])
+        session.play_texts([san.without_move_number(line)])
         return True
-    except MoveRejected as rejection:
+    except san.MoveRejected as rejection:
         if rejection.refusal is not None:
             raise
-    listed, due = move_list(line), session.position.fullmove_number
-    if not listed.moves or not all(map(looks_like_move, listed.moves)):
+    listed, due = san.move_list(line), session.position.fullmove_number
+    if not listed.moves or not all(map(san.looks_like_move, listed.moves)):
         return False
     if listed.number not in (None, due):
         raise CommandError(f"move {due} comes next, not {listed.number}; 'new' begins another game")
@@ -105,16 +74,16 @@ def _played(session: Session, line: str) -> bool:
     return True
 
 
-def _abbreviated(session: Session, word: str) -> ConsoleCommand:
+def _abbreviated(session: Session, word: str) -> commands.ConsoleCommand:
     """The only command that begins with `word`; raises CommandError with possible meanings.
 
     Commands that end the game are excluded: the word may be the beginning of a move, as N is of Nf3.
     """
-    found = by_prefix(word)
+    found = commands.by_prefix(word)
     if not found:
         raise CommandError(_explain_unknown(session, word))
     if len(found) > 1:
-        raise CommandError(f"'{word}' is ambiguous: {_names(found)}")
+        raise commands.ambiguous(word, found)
     if found[0].ends_game:
         name = next(name for name in found[0].names if name.startswith(word.lower()))
         beginnings = (word, word[:1].upper() + word[1:])  # the letter of a piece may be small
@@ -126,19 +95,19 @@ def _abbreviated(session: Session, word: str) -> ConsoleCommand:
 
 def _legal(session: Session) -> list[str]:
     """The legal moves in short notation."""
-    return san_moves(session.position, session.position.legal_moves)
+    return san.san_moves(session.position, session.position.legal_moves)
 
 
 def _explain_unknown(session: Session, word: str) -> str:
     shown = abridged(word, MAX_SHOWN)
-    descriptive = descriptive_hint(session.position, word)
+    descriptive = san.descriptive_hint(session.position, word)
     if descriptive:
         return f"{word}: {descriptive}"
-    if looks_like_fen(word):
+    if san.looks_like_fen(word):
         return "this looks like a FEN; type setboard before it"
-    if looks_like_move(word):
+    if san.looks_like_move(word):
         return f"{word} is a move, but what follows is none; type moves alone, as in e4 or 1. e4 e5"
-    names = [name for entry in COMMANDS for name in entry.names]
+    names = [name for entry in commands.COMMANDS for name in entry.names]
     near = nearest(word, [*names, *_legal(session)], count=3, likeness=0.55)
     if near:
         return f"'{shown}' is neither a command nor a move; did you mean {' or '.join(near)}?"
@@ -152,132 +121,50 @@ def _sentence(text: str) -> str:
     return capital if capital.endswith((".", "?", "!")) else f"{capital}."
 
 
-@command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
-def show_help(session: Session, arguments: str) -> None:
-    """List the commands, or explain one."""
-    if arguments:
-        session.say(_describe(_named(arguments), session.text_width))
-        return
-    rows = list[str]()
-    for section in Section:
-        rows.append(f"{section.value}:")
-        for entry in COMMANDS:
-            if entry.section is section:
-                rows += session.row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN).splitlines()
-    rows += ["", *textwrap.fill(" ".join(MOVES_HELP.split()), session.text_width).splitlines()]
-    room = max(MIN_ROOM, session.terminal.height - 1)
-    if session.ask is None or len(rows) <= room:
-        session.say("\n".join(rows))
-        return
-    for at in range(0, len(rows), room):
-        if at and session.ask(MORE) != "":
-            return
-        session.say("\n".join(rows[at : at + room]))
-
-
-def _named(word: str) -> ConsoleCommand:
-    exact, near = by_name(word), by_prefix(word)
-    if exact is None and len(near) != 1:
-        if near:
-            raise CommandError(f"'{word}' is ambiguous: {_names(near)}")
-        hint = did_you_mean(word, (name for entry in COMMANDS for name in entry.names))
-        raise CommandError(f"there is no command '{word[:40]}'{hint}")
-    return exact or near[0]
-
-
-def _describe(entry: ConsoleCommand, width: int) -> str:
-    text = f"{entry.sentence} {entry.details}".rstrip()
-    lines = [entry.usage, textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")]
-    if entry.ends_game:
-        lines.append("  Type it in full; it has no short form.")
-    if entry.aliases:
-        lines.append(f"  Also: {', '.join(entry.aliases)}")
-    return "\n".join(lines)
-
-
-def _names(entries: list[ConsoleCommand]) -> str:
-    return ", ".join(sorted(entry.name for entry in entries))
-
-
-@command("uci", Section.LEAVE, ends_game=True)
-def uci(session: Session) -> int:
-    """Switch to the UCI protocol.
-
-    The game ends here, as with `quit`, which then leaves Merino.
-    """
-    if session.is_live:
-        session.say("Merino speaks UCI now; quit leaves.")
-    session.goes_on_in_uci = True
-    return 0
-
-
-@command("quit", Section.LEAVE, "", aliases=("exit",), ends_game=True)
-def leave(_: Session) -> int:
-    """Leave Merino.
-
-    An unfinished game is kept: `resume` goes on with it in the next session.
-    """
-    return 0
-
-
 def completions(session: Session, line: str, word: str) -> list[str]:
     """Completions of `word`, the last of `line`: commands and moves, and after a command what its usage names."""
     first, *_ = [*line.split(), ""]
+    names = [entry.name for entry in commands.COMMANDS]
     if line[: len(line) - len(word)].strip() == "":
-        offered: Iterable[str] = [*(entry.name for entry in COMMANDS), *_legal(session)]
-        return sorted(f"{name} " for name in offered if name.startswith(word))
-    entry = by_name(first)
-    wanted = re.findall(r"[A-Z]+", entry.arguments) if entry else []
+        return sorted(f"{name} " for name in [*names, *_legal(session)] if name.startswith(word))
+    entry = commands.by_name(first)
     before = line.lstrip()[len(first) : len(line.lstrip()) - len(word)].strip()
-    return sorted({name for kind in wanted if kind in _OFFERS for name in _OFFERS[kind](session, before, word)})
+    offered = set[str]()
+    for kind in re.findall(r"[A-Z]+", entry.arguments) if entry else []:
+        if kind in ("MOVE", "COMMAND"):
+            offered |= {name for name in (_legal(session) if kind == "MOVE" else names) if name.startswith(word)}
+        elif kind == "FILE" or (kind == "VALUE" and before and not offered):
+            offered |= set(_files(word))
+        elif kind == "OPTION":
+            typed = " ".join([*before.split(), word])
+            known = (option.name for option in commands.engine_options())
+            offered |= {name[len(typed) - len(word) :] for name in known if name.lower().startswith(typed.lower())}
+    return sorted(offered)
 
 
-# Each offers completions of a word; it gets the session, and the words between the command and that word.
-
-
-def _options(_: Session, before: str, word: str) -> list[str]:
-    typed = " ".join([*before.split(), word])
-    names = (option.name for option in commands.engine_options())
-    return [name[len(typed) - len(word) :] for name in names if name.lower().startswith(typed.lower())]
-
-
-def _files(_: Session, __: str, word: str) -> list[str]:
+def _files(word: str) -> Iterable[str]:
     head, slash, name = word.rpartition("/")
     try:
-        folder = user_path(f"{head}{slash}")
+        folder = files.user_path(f"{head}{slash}")
     except OSError:
-        return []
-    found = [folder / other for other in names_in(folder) if other.startswith(name)]
-    return [f"{head}{slash}{entry.name}{'/' if is_folder(entry) else ''}" for entry in found]
+        return
+    for other in files.names_in(folder):
+        if other.startswith(name):
+            yield f"{head}{slash}{other}{'/' if files.is_folder(folder / other) else ''}"
 
 
-def _values(session: Session, before: str, word: str) -> list[str]:
-    """What the option named before can be: on or off, files, and the evaluations that come with Merino."""
-    name = " ".join(before.split()).lower()
-    option = next((option for option in commands.engine_options() if option.name.lower() == name), None)
-    if option is None:
-        return []
-    offered = ["on", "off"] if option.kind == "check" else []
-    if option.prepares is not None:  # an evaluation
-        offered = own_names(".net") if option.opens is open_net else own_names(*ENDINGS)
-    others = [] if option.opens is None else _files(session, before, word)
-    return [value for value in offered if value.startswith(word)] + others
+def run_lines(session: Session, read: terminal.Reader) -> int:
+    """Run the lines that `read` returns at each prompt until it returns None or a line quits; returns the exit code.
 
-
-_OFFERS: dict[str, Callable[[Session, str, str], list[str]]] = {
-    "MOVE": lambda session, _, word: [name for name in _legal(session) if name.startswith(word)],
-    "COMMAND": lambda _, __, word: [entry.name for entry in COMMANDS if entry.name.startswith(word)],
-    "FILE": _files,
-    "OPTION": _options,
-    "VALUE": _values,
-}
-
-
-def run_lines(session: Session, read: Reader) -> int:
-    """Run the lines that `read` returns at each prompt until it returns None or a line quits; returns the exit code."""
+    Lines that were typed while the engine was thinking come first, shown after their prompt.
+    """
     while True:
         try:
-            line = _next_line(session, read)
+            if session.typed_ahead:
+                line: str | None = session.typed_ahead.popleft()
+                session.say(f"{session.prompt}{line}")
+            else:
+                line = read(session.prompt)
             code = 0 if line is None else _obey(session, line)
         except KeyboardInterrupt:
             session.say(f"\n{HINT_AFTER_INTERRUPT}")
@@ -288,15 +175,6 @@ def run_lines(session: Session, read: Reader) -> int:
             if session.unfinished is not None and session.unfinished.holds_game:
                 session.say("The game is kept: resume goes on with it when you are back.")
             return code
-
-
-def _next_line(session: Session, read: Reader) -> str | None:
-    """The next line typed while the engine was thinking, shown after its prompt; else a line read at the prompt."""
-    if not session.typed_ahead:
-        return read(session.prompt)
-    line = session.typed_ahead.popleft()
-    session.say(f"{session.prompt}{line}")
-    return line
 
 
 def _obey(session: Session, line: str) -> int | None:
@@ -314,14 +192,22 @@ def _obey(session: Session, line: str) -> int | None:
 
 
 def run_piped(session: Session, source: IO[bytes]) -> int:
-    """Run the lines of a pipe or file; returns the exit code."""
-    return run_lines(session, lambda prompt: read_piped(source, session.out, prompt))
+    """Run the lines of a pipe or file, shown after their prompts as if they had been typed; returns the exit code."""
+
+    def read(prompt: str) -> str | None:
+        session.out.write(prompt)
+        raw = source.readline()
+        line = raw.decode("utf-8", "replace").rstrip("\r\n")
+        session.say(line)
+        return line if raw else None
+
+    return run_lines(session, read)
 
 
 def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_only: bool = False) -> Session:
     """A session on standard output with the engine loaded; requests that failed are reported."""
     runtime = Runtime(DEFAULT_HASH_MB)
-    session = Session(runtime, detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
+    session = Session(runtime, terminal.detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
     try:
         if weights:
             runtime.use_weights(open_weights(weights))
@@ -336,25 +222,26 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     runtime.searcher.set_threads(threads)
     runtime.searcher.move_overhead = 0  # no network between the engine and the person
     runtime.evaluation.explain(Position().record)
+    session.say(f"Weights: {runtime.weights_file}")
     return session
 
 
 def converse(session: Session) -> int:
-    """Greet, and run the commands on standard input until it ends or quits; returns the exit code.
+    """Run the commands on standard input until it ends or quits; returns the exit code.
 
     An unfinished game is kept, and offered, only where a person sits at a terminal: a pipe is no person.
     """
-    session.say(f"Weights: {session.runtime.weights_file}")
     session.say("Type a move such as e4, Nf3 or e2e4, or help.")
     is_typed = sys.stdin.isatty()
     session.is_live = is_typed and session.out.isatty()
     if session.is_live:
-        session.unfinished = UnfinishedFile(user_folder("data") / "unfinished", session.say_wrapped)
+        path = files.user_folder("data") / "unfinished" / "1.pgn"
+        session.unfinished = UnfinishedFile(path, session.say_wrapped)
         session.offer_unfinished()
         session.show_board()
     if is_typed:
-        session.overhear = overheard
-        with line_editing(lambda line, word: completions(session, line, word)) as read:
+        session.overhear = terminal.overheard
+        with terminal.line_editing(lambda line, word: completions(session, line, word)) as read:
             session.ask = read
             return run_lines(session, read)
     # Without a buffer of ours, what follows the command `uci` is still there for the UCI loop.
@@ -364,52 +251,32 @@ def converse(session: Session) -> int:
 
 def play_demo(argv: list[str]) -> int:
     """`merino demo`: play a game against ourselves and print it; the exit code."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino demo",
         description="Show a short game of Merino against itself, with a board every ten plies.",
         examples=("merino demo", "merino demo --maxmoves 20 --movetime 500"),
     )
     add = parser.group(shared.SEARCH).add_argument
     sentence = "stop after N full moves (default: %(default)s)"
-    add("--maxmoves", type=positive, default=DEFAULT_PLIES // 2, metavar="N", help=sentence)
+    add("--maxmoves", type=shared.positive, default=30, metavar="N", help=sentence)
     sentence = "milliseconds per move (default: %(default)s)"
-    add("--movetime", metavar="MS", type=positive, default=DEFAULT_MOVE_MS, help=sentence)
+    add("--movetime", metavar="MS", type=shared.positive, default=100, help=sentence)
     options = parser.parse_args(argv)
-    print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms per move.", flush=True)
+    words = f"{options.movetime} ms per move"
+    print(f"{NAME} {__version__} plays a short game against itself, {words}.", flush=True)
     session = open_session(DEFAULT_HASH_MB, threads=1)
-    session.say(f"Weights: {session.runtime.weights_file}")
-    play_alone(session, 2 * options.maxmoves, Limits(movetime=options.movetime))
+    session.game.pace = Pace("", words, Limits(movetime=options.movetime))
+    play_alone(session, 2 * options.maxmoves)
     return 0
 
 
-def play_alone(session: Session, plies: int, limits: Limits) -> None:
+def play_alone(session: Session, plies: int) -> None:
     """Play both sides until the game ends, but at most this number of plies, and print it."""
     session.show_board()
-    line: Line | None = None
-    while session.position.outcome() is None and len(session.position.moves) < plies:
-        line = _play_move(session, limits)
-        if len(session.position.moves) % BOARD_EVERY == 0:
+    moves = session.position.moves
+    while session.game.ending is None and len(moves) < plies:
+        session.engine_move()
+        if len(moves) % BOARD_EVERY == 0 or session.game.ending or len(moves) == plies:
             session.show_board()
-    if len(session.position.moves) % BOARD_EVERY:
-        session.show_board()
-    session.say(f"\n{san_paragraph(session.position)}")
-    if session.game.ending is not None:
-        session.say(f"\nThe game is over: {session.game.ending}.")
-        return
-    score = f" White's score is {score_text(line.score, 1 - session.position.turn)}." if line else ""
-    session.say(f"\nStopped after {len(session.position.moves)} plies.{score}")
-
-
-def _play_move(session: Session, limits: Limits) -> Line | None:
-    """Let the engine play one move and print it with its score, depth and nodes; the last line of its search."""
-    position = session.position
-    result = session.runtime.searcher.search(position, limits)
-    move = Move(position.legal_moves[0] if result.best is None else result.best)
-    dots = "." if position.turn == WHITE else "..."
-    text = f"{position.fullmove_number:3}{dots:<3} {san(position, move):<8}"
-    if result.line is not None:
-        score = score_text(result.line.score, position.turn)
-        text += f" {score:>7}  depth {result.line.depth:2}  {result.line.nodes:>9,} nodes"
-    session.say(f"{text}  {side_name(position.turn)}")
-    position.push(move)
-    return result.line
+    ending = f"The game is over: {session.game.ending}" if session.game.ending else f"Stopped after {len(moves)} plies"
+    session.say(f"\n{san.san_paragraph(session.position)}\n\n{ending}.")

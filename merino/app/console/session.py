@@ -1,15 +1,13 @@
 """The state of the console, on which its commands act."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from merino.app.console.games import ConsoleGame, Ending, Scoresheet, UnfinishedFile, pace_of, side_name, strength_text
+from merino.app.console.games import ConsoleGame, Ending, UnfinishedFile, pace_of, strength_text
 from merino.app.console.terminal import Terminal, ThinkingLine, draw
-from merino.core.board.fen import START_FEN
+from merino.core.board.fen import COLOUR_NAMES, START_FEN
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.command import CommandError
@@ -18,9 +16,7 @@ from merino.engine.notation.games import Loaded
 from merino.engine.notation.san import read_request, requested_move, san
 from merino.engine.search.limits import Limits, SearchResult
 from merino.engine.search.searcher import think
-
-if TYPE_CHECKING:
-    from merino.engine.uci.runtime import Runtime
+from merino.engine.uci.runtime import Runtime
 
 MIN_COLUMNS, MAX_COLUMNS = 40, 80  # columns
 _MOVE_NOW = ("", "stop", "?")  # what may be typed while the engine thinks
@@ -48,7 +44,6 @@ class Session:
         self.shows_board = True  # after each move, if a person is watching
         self.goes_on_in_uci = False
         self._is_offered = False  # `left` is an unfinished game of an earlier session
-        self._awaits_engine = False  # and the engine is to move in it
 
     @property
     def position(self) -> Position:
@@ -58,7 +53,7 @@ class Session:
     @property
     def prompt(self) -> str:
         """Whose move it is and its number: "White(1): "."""
-        return f"{side_name(self.position.turn)}({self.position.fullmove_number}): "
+        return f"{COLOUR_NAMES[self.position.turn]}({self.position.fullmove_number}): "
 
     @property
     def text_width(self) -> int:
@@ -100,26 +95,22 @@ class Session:
 
     def go_on_with(self, loaded: Loaded) -> None:
         """Start a game from a position or a game that was read, with the same sides."""
-        game = ConsoleGame(loaded.position, Scoresheet(loaded.tags, loaded.position.moves))
+        game = ConsoleGame(loaded.position, loaded_tags=dict(loaded.tags), loaded_moves=loaded.position.moves.copy())
         game.is_forced, game.is_flipped = self.game.is_forced, self.game.is_flipped
         self._begin(game)
 
     def _begin(self, game: ConsoleGame) -> None:
         """Leave the present game for a new one with the same limit, whose clocks start, and the same strength."""
         game.pace, game.strength = pace_of(self.game.pace.command), self.runtime.searcher.strength
-        if self._leave():
+        if self.game.has_begun:
             self.say("The earlier game is kept; resume returns to it.")
-        self._take_up(game)
+        self._change_to(game)
 
-    def _leave(self) -> bool:
-        """Keep the present game as that which was left, if it has begun; returns whether it has."""
-        if not self.game.has_begun:
-            return False
+    def _change_to(self, game: ConsoleGame) -> None:
+        """Take up a game; the present one, if it has begun, is then the one that was left."""
         self.game.strength = self.runtime.searcher.strength
-        self.left, self._is_offered = self.game, False
-        return True
-
-    def _take_up(self, game: ConsoleGame) -> None:
+        if self.game.has_begun:
+            self.left, self._is_offered = self.game, False
         self.game = game
         self.runtime.searcher.strength = game.strength
         self.runtime.searcher.clear()
@@ -129,19 +120,18 @@ class Session:
         """Say which game of an earlier session can be resumed, if there is one."""
         found = self.unfinished.offer() if self.unfinished else None
         if found is not None:
-            kept, day = found
-            self.left, self._is_offered = kept.game, True
-            self._awaits_engine = kept.person not in (None, kept.game.position.turn)
-            self.say_wrapped(f"Unfinished: a game of {day}, {kept}; resume goes on with it.")
+            self.left, day = found
+            self._is_offered = True
+            self.say_wrapped(f"Unfinished: a game of {day}, {self.left.kept_words}; resume goes on with it.")
 
     def resume(self) -> None:
         """Return to the game before this one; raises CommandError if there is none."""
-        game, awaits_engine = self.left, self._is_offered and self._awaits_engine
+        game = self.left
         if game is None:
             raise CommandError("there is no other game")
+        awaits_engine = self._is_offered and game.person not in (None, game.position.turn)
         self.left, self._is_offered = None, False
-        self._leave()
-        self._take_up(game)
+        self._change_to(game)
         plies = counted(len(game.position.moves), "ply")
         self.say(f"The game goes on after {plies}. The engine's limit: {game.pace}.{self.strength_remark}")
         self.report_if_over()
@@ -160,8 +150,8 @@ class Session:
             self.unfinished.keep(None)
             return
         game.strength = self.runtime.searcher.strength
-        side = None if game.is_forced else game.position.turn if person is None else person
-        self.unfinished.keep(game.text(side))
+        game.person = None if game.is_forced else game.position.turn if person is None else person
+        self.unfinished.keep(game.kept_text())
 
     def declare(self, ending: Ending) -> None:
         """End the game by resignation or agreement; taking a move back revokes it."""
@@ -218,38 +208,36 @@ class Session:
 
     def is_stop_requested(self, is_analysis: bool = False) -> bool:
         """Whether the person wants the engine to stop thinking. Other lines typed meanwhile run after the search."""
-        is_stop_requested = False
-        for line in self.overhear():
-            if not self.typed_ahead and not is_stop_requested and line.strip().lower() in _MOVE_NOW:
-                is_stop_requested = True
-            else:
-                self.typed_ahead.append(line)
-        return is_stop_requested or (is_analysis and bool(self.typed_ahead))
+        lines = self.overhear()
+        is_stop = bool(lines) and not self.typed_ahead and lines[0].strip().lower() in _MOVE_NOW
+        self.typed_ahead.extend(lines[is_stop:])
+        return is_stop or (is_analysis and bool(self.typed_ahead))
 
     def undo(self, count: int) -> None:
         """Take back up to `count` moves and print them; raises CommandError if there are none."""
         if not self.position.moves:
             hint = "; resume returns to the game before" if self.left else ""
             raise CommandError(f"no move has been played yet{hint}")
-        names = []
+        names = list[str]()
         for _ in range(min(count, len(self.position.moves))):
             self.game.undone.append(self.position.pop())
-            names.append(san(self.position, self.game.undone[-1]))
-        self.game.declared = None
-        self.say(f"taken back: {' '.join(reversed(names))}")
-        self.show_if_live()
+            names.insert(0, san(self.position, self.game.undone[-1]))
+        self._show_changed("taken back", names)
 
     def redo(self, count: int) -> None:
         """Replay up to `count` moves that were taken back and print them; raises CommandError if there are none."""
-        undone = self.game.undone
+        undone, names = self.game.undone, list[str]()
         if not undone:
             raise CommandError("no move has been taken back")
-        names = []
         for _ in range(min(count, len(undone))):
             names.append(san(self.position, undone[-1]))
             self.position.push(undone.pop())
+        self._show_changed("played again", names)
+
+    def _show_changed(self, what: str, names: Sequence[str]) -> None:
+        """Say which moves were taken back or played again, which revokes a resignation."""
         self.game.declared = None
-        self.say(f"played again: {' '.join(names)}")
+        self.say(f"{what}: {' '.join(names)}")
         self.show_if_live()
 
     def report_if_over(self) -> None:
@@ -277,7 +265,7 @@ class Session:
             self._is_offered = False
             self.say("This game takes the place of the unfinished one; resume returns to that.")
         game.is_played = True
-        game.sheet.is_engine[mover] = is_engine
+        game.is_engine[mover] = is_engine
         game.position.push(move)
         if game.undone and game.undone[-1] == move:
             game.undone.pop()

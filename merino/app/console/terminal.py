@@ -4,8 +4,6 @@ Both sides use the filled glyphs and differ in colour, because the outlined ones
 The squares are of middle tone, so that white and black pieces stand out on any background.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re
@@ -16,13 +14,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, TextIO
+from typing import TextIO
 
 from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.core.board.game import Position
 from merino.core.board.move import Move
-from merino.core.common.files import first_there, user_folder
+from merino.core.common.files import is_there, user_folder
 from merino.engine.notation.san import board_of, line_text
 from merino.engine.search.limits import Line
 
@@ -95,10 +92,11 @@ def draw(position: Position, terminal: Terminal, flipped: bool = False) -> str:
     marked = _squares_of(position.moves[-1], position.turn) if position.moves else set()
     ranks = range(8) if flipped else range(7, -1, -1)
     files = range(7, -1, -1) if flipped else range(8)
-    rows = []
-    for rank in ranks:
-        cells = [_cell(position, 8 * rank + file, 8 * rank + file in marked, terminal) for file in files]
-        rows.append(f" {rank + 1} {''.join(cells)}")
+    rows = [
+        f" {rank + 1} " + "".join(_cell(position, square, square in marked, terminal) for square in row)
+        for rank in ranks
+        for row in [[8 * rank + file for file in files]]
+    ]
     top, bottom = (WHITE, BLACK) if flipped else (BLACK, WHITE)
     rows[0] += _tray(position, top, terminal)
     rows[-1] += _tray(position, bottom, terminal)
@@ -186,16 +184,6 @@ class ThinkingLine:
         return text if len(text) <= columns else _DANGLING_NUMBER.sub("", text[:columns].rpartition(" ")[0])
 
 
-def read_piped(source: IO[bytes], out: TextIO, prompt: str) -> str | None:
-    """A line from a pipe or file, shown after the prompt as if it had been typed; None at the end."""
-    out.write(prompt)
-    raw = source.readline()
-    line = raw.decode("utf-8", "replace").rstrip("\r\n")
-    out.write(f"{line}\n")
-    out.flush()
-    return line if raw else None
-
-
 def overheard() -> list[str]:
     """The lines typed at the terminal without a prompt; "quit" for its end (Ctrl-D)."""
     if sys.platform == "win32" or not select.select([sys.stdin], [], [], 0)[0]:
@@ -216,71 +204,54 @@ def line_editing(complete: Complete) -> Iterator[Reader]:
     if readline is None:
         yield _read_typed
         return
-    history = user_folder("data") / "console_history"
-    _load_history(history)
-    readline.set_completer_delims(" \t")
-    readline.set_completer(_completer(complete))
-    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
-    try:
-        yield _read_typed
-    finally:
-        _save_history(history)
-
-
-def _read_typed(prompt: str) -> str | None:
-    """A line from the terminal, None at its end (Ctrl-D). Ctrl-C raises KeyboardInterrupt."""
-    try:
-        with _woken_once():
-            return input(prompt)
-    except EOFError:
-        return None
-
-
-@contextmanager
-def _woken_once() -> Iterator[None]:
-    """Wake readline up a moment after it has begun to wait.
-
-    Otherwise a Ctrl-C between the prompt and the waiting would take effect only at the next key.
-    """
-    if not hasattr(signal, "setitimer"):  # Windows, which has no readline either
-        yield
-        return
-    previous = signal.signal(signal.SIGALRM, lambda number, frame: None)
-    signal.setitimer(signal.ITIMER_REAL, WAKE_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-
-
-def _completer(complete: Complete) -> Callable[[str, int], str | None]:
-    """Readline requests one match after the other; None ends the list."""
     matches: list[str] = []
 
     def match(word: str, index: int) -> str | None:
+        """The match of this index, which readline requests one after the other; None ends the list."""
         nonlocal matches
         if index == 0:
             matches = complete(readline.get_line_buffer()[: readline.get_endidx()], word)
         return matches[index] if index < len(matches) else None
 
-    return match
-
-
-def _load_history(path: Path) -> None:
+    history = user_folder("data") / "console_history"
     readline.set_history_length(HISTORY_LINES)
-    if first_there([path]) is None:
-        log.debug("no history yet at %s", path)
-        return
     try:
-        readline.read_history_file(path)
+        if is_there(history):
+            readline.read_history_file(history)
     except OSError as error:
-        log.info("history %s not read: %s", path, error)
+        log.info("history %s not read: %s", history, error)
+    readline.set_completer_delims(" \t")
+    readline.set_completer(match)
+    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
+    try:
+        yield _read_typed
+    finally:
+        try:
+            history.parent.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(history)
+        except OSError as error:
+            log.info("history %s not saved: %s", history, error)
 
 
-def _save_history(path: Path) -> None:
+def _read_typed(prompt: str) -> str | None:
+    """A line from the terminal, None at its end (Ctrl-D). Ctrl-C raises KeyboardInterrupt.
+
+    Readline is woken up a moment after it has begun to wait: otherwise a Ctrl-C between the prompt and the waiting
+    would take effect only at the next key.
+    """
+    if not hasattr(signal, "setitimer"):  # Windows, which has no readline either
+        return _typed(prompt)
+    previous = signal.signal(signal.SIGALRM, lambda number, frame: None)
+    signal.setitimer(signal.ITIMER_REAL, WAKE_SECONDS)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        readline.write_history_file(path)
-    except OSError as error:
-        log.info("history %s not saved: %s", path, error)
+        return _typed(prompt)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _typed(prompt: str) -> str | None:
+    try:
+        return input(prompt)
+    except EOFError:
+        return None

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from merino.app.console.shared_options import DEFAULT_POSITION_MS
+from merino.app.console import shared
 from merino.app.explorer.channel import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
 from merino.app.explorer.games import SentGames
 from merino.app.explorer.state import MAX_MOVES, Fields, RequestError, ServerState
@@ -78,7 +78,7 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
     """Search for a move to play, at a level."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
-    limits = _limits(fields, Limits(movetime=DEFAULT_POSITION_MS))
+    limits = _limits(fields, Limits(movetime=shared.DEFAULT_POSITION_MS))
     level = fields.number("level", 0, FULL_LEVEL)
     with state.searchers.borrowed(evaluation) as searcher:
         searcher.strength = None if level is None else at_level(level)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from merino.core.common.about import NAME, __version__
-from merino.core.common.command import LAB, Command, CommandError, UsageError, by_name, errors_named
+from merino.core.common.command import LAB, Command, CommandError, UsageError, by_name
 from merino.core.common.errors import MerinoError
 from merino.core.common.interrupt import INTERRUPTED, EndingAtOnce
 from merino.core.common.terminal import (
@@ -27,6 +27,7 @@ from merino.engine.uci.commands import COMMANDS as UCI_COMMANDS
 from merino.eval.linear.own_file import use_own_terms
 
 OWN_TERMS = "--own-terms"  # before any command
+EXPLAINING = "merino.app.console.explaining"
 HELP = ("-h", "--help")  # the same as `help`, alone or after a command
 
 
@@ -43,9 +44,9 @@ FRONT = (
     Command("demo [OPTIONS]", "merino.app.console.loop:play_demo", "Show a short game of Merino."),
     _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
     _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
-    _command("explain FEN|FILE [MOVE]", "explain:run_explain", "Explain a position, or what a move changes."),
-    _command("compare FEN MOVE MOVE", "explain:run_compare", "Compare two moves, or weights: A.txt B.txt [FEN]."),
-    _command("moves FEN", "explain:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
+    Command("explain FEN|FILE [MOVE]", f"{EXPLAINING}:run_explain", "Explain a position, or what a move changes."),
+    Command("compare FEN MOVE MOVE", f"{EXPLAINING}:run_compare", "Compare two moves, or weights: A.txt B.txt [FEN]."),
+    Command("moves FEN", f"{EXPLAINING}:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
     _command("annotate FILE.pgn", "annotate:run_annotate", "Annotate games: evaluation, terms, mistakes of each move."),
     _command("explorer [FEN|FILE.pgn]", "commands:explorer", "Show a position and its reasons in the browser."),
     _command("match A B", "match:run_match", "Play a match: Elo, LOS, sequential test."),
@@ -121,11 +122,10 @@ def version(_: list[str]) -> int:
 
 def clean_cache(_: list[str]) -> int:
     """Delete the compiled code and print each deleted folder."""
-    from merino.core.compiled.cache import CacheError, remove_all  # noqa: PLC0415 (not on the way to uciok)
+    from merino.core.compiled.cache import remove_all  # noqa: PLC0415 (not on the way to uciok)
 
-    with errors_named("clean-cache", CacheError):
-        for folder in remove_all():
-            print(f"removed {folder}")
+    for folder in remove_all():
+        print(f"removed {folder}")
     return 0
 
 
@@ -159,7 +159,13 @@ def _run(arguments: list[str]) -> int:
         _refuse_arguments(command, rest)
     with EndingAtOnce():
         function = command.load()
-    code: int = function(rest)
+    try:
+        code: int = function(rest)
+    except MerinoError as error:
+        if str(error).startswith((f"{command.name}:", f"{command.name} ")):
+            raise
+        kind = type(error) if isinstance(error, CommandError) else CommandError
+        raise kind(f"{command.name}: {error}") from error
     return code
 
 
@@ -180,10 +186,10 @@ def _without_own_terms(arguments: list[str]) -> list[str]:
 
 def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:
     """Help for a command that takes nothing; raises UsageError for anything else."""
-    from merino.app.console.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
+    from merino.app.console import shared  # noqa: PLC0415 (not on the way to uciok)
 
     line = f"merino {command.name}"
-    Parser(prog=line, description=command.sentence, examples=(line,)).parse_args(rest)
+    shared.Parser(prog=line, description=command.sentence, examples=(line,)).parse_args(rest)
 
 
 def _find(name: str, suggestions: Iterable[str]) -> Command:

@@ -13,16 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path, whole
-from merino.app.console.explaining import take_setup
-from merino.app.shell.shared import SearchRequest, evaluation_of, searcher_of
+from merino.app.console import shared
+from merino.app.console.explaining import evaluation_of, exactly, searcher_of, take_fen
 from merino.core.board.fen import START_FEN, FenError, parse_fen
 from merino.core.board.game import Position
 from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.board.position import POSITION
-from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.errors import MerinoError
+from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import user_path
 from merino.core.common.terminal import is_lost_output
 from merino.core.common.text import did_you_mean
@@ -32,10 +29,10 @@ from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import parts, warm_up_parts
-from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_weights, load
 from merino.formats.openings import EpdTest, read_tasks
-from merino.formats.sources import STANDARD_INPUT, SourceError, decoded, open_source
+from merino.formats.sources import STANDARD_INPUT, decoded, open_source
+from merino.study.reporting import set_up
 
 DEFAULT_PORT = 8765
 _BATCH = 4096  # positions evaluated in one call
@@ -43,7 +40,7 @@ _BATCH = 4096  # positions evaluated in one call
 
 def perft(arguments: list[str]) -> int:
     """Print the divide of a position, the starting position if none is given."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino perft",
         description="Count the leaf nodes N plies ahead, for each root move and in total.",
         examples=(
@@ -51,17 +48,16 @@ def perft(arguments: list[str]) -> int:
             "merino perft 4 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -'",
         ),
     )
-    parser.add_argument("depth", metavar="N", type=whole(1, MAX_DEPTH), help=f"depth in plies, 1 to {MAX_DEPTH}")
+    parser.add_argument("depth", metavar="N", type=shared.whole(1, MAX_DEPTH), help=f"depth in plies, 1 to {MAX_DEPTH}")
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     args = parser.parse_args(arguments)
-    with errors_named("perft", FenError):
-        print_divide(Position(" ".join(args.fen) or START_FEN), args.depth, print)
+    print_divide(Position(" ".join(args.fen) or START_FEN), args.depth, print)
     return 0
 
 
 def evaluate(arguments: list[str]) -> int:
     """Print `centipawns<tab>FEN` for every position of a file; faulty lines are named, the others still printed."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino evaluate",
         description="Print the static evaluation in centipawns for the side to move, a tab and the FEN, for each FEN "
         "of a file.",
@@ -73,7 +69,7 @@ def evaluate(arguments: list[str]) -> int:
     name, evaluation = args.file, evaluation_of(args.weights)
     number_of_faults = 0
     try:
-        with errors_named("evaluate", SourceError), _lines_of(name) as lines:
+        with _lines_of(name) as lines:
             for fens, positions, faults in _batches(lines):
                 scores = evaluation.scores(positions).tolist()
                 sys.stdout.write("".join(f"{score}\t{fen}\n" for score, fen in zip(scores, fens, strict=True)))
@@ -128,24 +124,21 @@ def bench(_: list[str]) -> int:
 
 def weights(arguments: list[str]) -> int:
     """Print which weights file is in use, or how the one given reads, and the table of terms."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino weights",
         description="Show the weight and the meaning of each evaluation term.",
         examples=("merino weights", "merino weights my-weights.txt", "merino weights full"),
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="weights file (default: the weights in use)")
-    try:
-        file = find_weights(parser.parse_args(arguments).file)
-        print(f"{file.absolute()}\n\n{load(file).describe()}")
-    except EvaluationError as error:
-        raise CommandError(str(error)) from error
+    file = find_weights(parser.parse_args(arguments).file)
+    print(f"{file.absolute()}\n\n{load(file).describe()}")
     return 0
 
 
 def warmup(arguments: list[str]) -> int:
     """Compile every part of Merino into the cache, or only those named, and print the seconds each took."""
     known = parts()
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino warmup",
         description="Compile Merino, or some parts of it, ahead of the first use.",
         examples=("merino warmup", "merino warmup play learn"),
@@ -168,28 +161,29 @@ def warmup(arguments: list[str]) -> int:
 
 def epd(arguments: list[str]) -> int:
     """Print a row per position, then the number solved; 1 if there are faulty lines."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino epd",
         description="Search each position of an EPD file that gives best moves (bm), moves to avoid (am) or a mate "
         "distance (dm), and print which are solved, at what depth and after how long.",
         examples=("merino epd wac.epd --movetime 200", "merino epd mates.epd --nodes 100000 --threads 2"),
     )
-    parser.add_argument("file", metavar="FILE", type=file_path, help="EPD, one position per line, compressed or not")
+    parser.add_argument(
+        "file", metavar="FILE", type=shared.file_path, help="EPD, one position per line, compressed or not"
+    )
     shared.add_evaluation(parser)
     shared.add_search(parser, movetime=shared.DEFAULT_POSITION_MS)
     args = parser.parse_args(arguments)
-    request = SearchRequest.of(args, Limits(movetime=shared.DEFAULT_POSITION_MS))
-    with errors_named("epd", SourceError):
-        tasks, faults = read_tasks(args.file)
+    limits = shared.asked_limits(args)
+    limits = Limits(movetime=shared.DEFAULT_POSITION_MS) if limits == Limits() else limits
+    tasks, faults = read_tasks(args.file)
     for fault in faults:
         print(fault, file=sys.stderr)
-    with errors_named("epd", CommandError):
-        searcher = searcher_of(request, evaluation_of(args.weights, net=args.evalfile))
+    searcher = searcher_of(evaluation_of(args.weights, net=args.evalfile), args.hash, args.threads)
     if not tasks:
-        raise CommandError(f"epd: '{args.file}' sets no task: no line with a position has bm, am or dm")
+        raise CommandError(f"'{args.file}' sets no task: no line with a position has bm, am or dm")
     solved, at_depth = 0, 0
     for number, task in enumerate(tasks, start=1):
-        result, since = solve(searcher, task, request.limits)
+        result, since = solve(searcher, task, limits)
         solved += since is not None
         at_depth += since.depth if since else 0
         print(_row(number, task, result, since), flush=True)
@@ -225,7 +219,7 @@ def _row(number: int, task: EpdTest, result: SearchResult, since: Line | None) -
 
 def explorer(arguments: list[str]) -> int:
     """Serve the page; 0 after Ctrl-C."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino explorer",
         usage="merino explorer [FEN | FILE.pgn] [options]",
         description="Open a page in the browser that shows a position and its reasons.",
@@ -234,7 +228,7 @@ def explorer(arguments: list[str]) -> int:
     sentence = "position or games to begin with (default: the starting position)"
     parser.add_argument("words", nargs="*", default=[], metavar="FEN | FILE.pgn", help=sentence)
     sentence = "port to listen on, 0 for any free one (default: %(default)s)"
-    parser.add_argument("--port", type=whole(0, 65535), default=DEFAULT_PORT, metavar="N", help=sentence)
+    parser.add_argument("--port", type=shared.whole(0, 65535), default=DEFAULT_PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     args = parser.parse_args(arguments)
     text, is_free, path = _to_begin_with(args.words)
@@ -244,12 +238,12 @@ def explorer(arguments: list[str]) -> int:
         import websockets  # noqa: F401, PLC0415
     except ImportError as error:
         raise CommandError(
-            f"explorer: it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
+            f"it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
         ) from error
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
     from merino.app.explorer.state import MAX_TEXT, GamesFile, ServerState  # noqa: PLC0415
 
-    with errors_named("explorer", MerinoError), GamesFile(path) if path else nullcontext() as games:
+    with GamesFile(path) if path else nullcontext() as games:
         state = ServerState(text, is_free, games)
         if games and games.holds_positions:
             state = ServerState(decoded(games.text(0, MAX_TEXT)))
@@ -264,10 +258,10 @@ def _to_begin_with(words: list[str]) -> tuple[str | None, bool, Path | None]:
     if not words:
         return None, False, None
     if names_position(words[0]):
-        setup, rest = take_setup(words, "explorer")
-        if rest:
-            raise UsageError(f"explorer: expected nothing after the FEN, not '{' '.join(rest)[:60]}'")
+        fen, rest = take_fen(words)
+        exactly(rest, 0)
+        setup = set_up(fen)
         return setup.fen, setup.position is None, None
     if len(words) > 1:
-        raise UsageError(f"explorer: expected a FEN or one file, not '{' '.join(words)[:60]}'")
-    return None, False, file_path(words[0])
+        raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
+    return None, False, shared.file_path(words[0])

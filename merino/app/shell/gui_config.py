@@ -1,7 +1,5 @@
 """`merino gui-config GUI`: the configuration block of Merino for a GUI or a bot, ready to be copied."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -9,22 +7,22 @@ import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
 from merino.core.common.about import NAME
 from merino.core.common.command import CommandError
 from merino.engine.search.strength import FULL_LEVEL
-from merino.engine.uci.options import OPTIONS
+from merino.engine.uci.options import OPTIONS, Value
 
-SHOWN = ("Hash", "Threads", "Move Overhead", "Ponder")  # the options people change
 NETWORK_OVERHEAD_MS = 200  # on a server a move travels
 GNOME_LEVELS = {"easy": 2, "normal": 8, "hard": FULL_LEVEL}  # difficulty in GNOME Chess, and the Skill Level for it
-
-Values = dict[str, int | bool | str]
+PONDER = OPTIONS["ponder"]
+CHANGED = [OPTIONS[name] for name in ("hash", "threads", "move overhead")]  # what people change
+VALUES: dict[str, Value] = {option.name: option.default for option in CHANGED}
 
 
 def print_config(arguments: list[str]) -> int:
     """Print the block for one GUI."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino gui-config",
         description="Print the configuration block that a GUI or a bot needs to run Merino.",
         examples=("merino gui-config cutechess",),
@@ -47,11 +45,10 @@ def entry_point() -> Path:
 
 def cutechess(command: Path) -> str:
     """An entry of the list in Cute Chess's engines.json."""
-    options = [{"name": name, "value": value} for name, value in _values().items() if name != "Ponder"]
     engine = {
         "command": str(command),
         "name": NAME,
-        "options": options,
+        "options": [{"name": name, "value": value} for name, value in VALUES.items()],
         "ponder": False,
         "protocol": "uci",
         "workingDirectory": str(command.parent),
@@ -61,68 +58,51 @@ def cutechess(command: Path) -> str:
 
 def arena(command: Path) -> str:
     """The fields of Arena's dialogue Engines > Manage."""
-    rows = [f"{name} = {_text(value)}" for name, value in _values().items()]
-    return "\n".join(
-        (
-            f"Details > Name: {NAME}",
-            f"Details > Command Line: {command}",
-            "Details > Command Line Parameters: uci",
-            f"Details > Folder: {command.parent}",
-            "General > Type: UCI",
-            *(f"UCI: {row}" for row in rows),
-        )
-    )
+    lines = [
+        f"Details > Name: {NAME}",
+        f"Details > Command Line: {command}",
+        "Details > Command Line Parameters: uci",
+        f"Details > Folder: {command.parent}",
+        "General > Type: UCI",
+    ]
+    values = {**VALUES, PONDER.name: PONDER.default}
+    return "\n".join([*lines, *(f"UCI: {name} = {_text(value)}" for name, value in values.items())])
 
 
 def lichess_bot(command: Path) -> str:
-    """The section `engine` of lichess-bot's config.yml."""
-    values = {**_values(), "Move Overhead": NETWORK_OVERHEAD_MS}
-    ponder = values.pop("Ponder")  # lichess-bot sets this option itself
-    return "\n".join(
-        (
-            "engine:",
-            f"  dir: {json.dumps(str(command.parent))}",
-            f"  name: {json.dumps(command.name)}",
-            '  protocol: "uci"',
-            f"  ponder: {_text(ponder)}",
-            "  uci_options:",
-            *(f"    {name}: {_text(value)}" for name, value in values.items()),
-        )
-    )
+    """The section `engine` of lichess-bot's config.yml, which sets Ponder itself."""
+    lines = [
+        "engine:",
+        f"  dir: {json.dumps(str(command.parent))}",
+        f"  name: {json.dumps(command.name)}",
+        '  protocol: "uci"',
+        f"  ponder: {_text(PONDER.default)}",
+        "  uci_options:",
+    ]
+    values = {**VALUES, "Move Overhead": NETWORK_OVERHEAD_MS}
+    return "\n".join([*lines, *(f"    {name}: {_text(value)}" for name, value in values.items())])
 
 
 def banksia(command: Path) -> str:
     """An entry of the list in Banksia's engines.json."""
-    options = [_banksia_option(name, value) for name, value in _values().items()]
-    return json.dumps(
-        [{"app": {"name": NAME, "protocol": "uci", "command": str(command)}, "options": options}], indent=4
-    )
+    options = []
+    for each in (*CHANGED, PONDER):
+        bounds = {} if each.bounds is None else {"min": each.bounds[0], "max": each.bounds[1]}
+        options.append({"name": each.name, "type": each.kind, "value": each.default, "default": each.default, **bounds})
+    app = {"name": NAME, "protocol": "uci", "command": str(command)}
+    return json.dumps([{"app": app, "options": options}], indent=4)
 
 
 def gnome_chess(command: Path) -> str:
     """A group of GNOME Chess's engines.conf: it cuts an option into name and value at the last blank."""
     lines = [f"[{NAME}]", "protocol=uci", f"binary={command}"]
     for difficulty, level in GNOME_LEVELS.items():
-        values = {**_values(), "Skill Level": level}
-        del values["Ponder"]
-        rows = (f"{name} {_text(value)}" for name, value in values.items())
-        lines += [f"option-{difficulty}-{number}={row}" for number, row in enumerate(rows)]
+        rows = enumerate({**VALUES, "Skill Level": level}.items())
+        lines += [f"option-{difficulty}-{number}={name} {_text(value)}" for number, (name, value) in rows]
     return "\n".join(lines)
 
 
-def _banksia_option(name: str, value: int | bool | str) -> dict[str, int | bool | str]:
-    option = OPTIONS[name.lower()]
-    bounds = {} if option.bounds is None else {"min": option.bounds[0], "max": option.bounds[1]}
-    return {"name": name, "type": option.kind, "value": value, "default": value, **bounds}
-
-
-def _values() -> Values:
-    """The options people change, with their defaults."""
-    options = (OPTIONS[name.lower()] for name in SHOWN)
-    return {option.name: option.default for option in options if option.default is not None}
-
-
-def _text(value: int | bool | str) -> str:
+def _text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path
+from merino.app.console import shared
 from merino.app.console.learn_options import read_arguments
 from merino.app.console.learning import carry_out, improve
 from merino.core.common.command import CommandError, UsageError, from_lab
@@ -78,8 +77,8 @@ def _pictures_of_record(record: dict[str, Any]) -> dict[str, Callable[[Any, dict
     return {name: picture for name, picture in PICTURES.items() if name != CALIBRATION}
 
 
-def _plot_parser() -> Parser:
-    parser = Parser(
+def _plot_parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino plot",
         description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}); given its folder, of 'merino improve' "
         f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join(from_lab('night.pictures'))}); or a net "
@@ -94,9 +93,9 @@ def _plot_parser() -> Parser:
         "the record of a run of 'learn' (default: the last run on the weights in use), the folder of 'improve' "
         "or 'night', or a net"
     )
-    parser.add_argument("record", nargs="?", type=file_path, metavar="RECORD", help=sentence)
+    parser.add_argument("record", nargs="?", type=shared.file_path, metavar="RECORD", help=sentence)
     add = parser.group(shared.OUTPUT).add_argument
-    add("--out", type=file_path, metavar="FOLDER", help="folder of the pictures (default: that of the record)")
+    add("--out", type=shared.file_path, metavar="FOLDER", help="folder of the pictures (default: that of the record)")
     add("--format", choices=FORMATS, default=FORMATS[0], help="kind of picture (default: %(default)s)")
     return parser
 

@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import KeyValues, Parser, any_number, file_path, natural, positive, whole
-from merino.app.shell.shared import make_folder
+from merino.app.console import shared
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import check_writable, writing
 from merino.core.common.interrupt import INTERRUPTED
@@ -77,8 +75,8 @@ def run_match(words: Sequence[str]) -> int:
         return ended(args, result.interrupted, fault)
 
 
-def _match_parser() -> Parser:
-    parser = Parser(
+def _match_parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino match",
         description="Play a match between two players and print Elo, LOS and, with --sprt, the test.",
         notes=A_PLAYER,
@@ -100,7 +98,7 @@ def _match_parser() -> Parser:
     add = parser.group(TEST).add_argument
     for option, bound in (("--alpha", "ELO1"), ("--beta", "ELO0")):
         sentence = f"probability of wrongly accepting {bound} (default: 0.05)"
-        add(option, type=any_number, default=0.05, metavar="P", help=sentence)
+        add(option, type=shared.any_number, default=0.05, metavar="P", help=sentence)
     models = tuple(map(str, Model))
     add("--model", choices=models, default=str(Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
     shared.add_state(parser)
@@ -113,7 +111,7 @@ def _test(args: Namespace) -> Sprt | None:
     """The sequential test of `match`, if there is to be one; raises UsageError."""
     if args.sprt is None:
         return None
-    elo0, elo1 = args.sprt["elo0"], args.sprt["elo1"]
+    elo0, elo1 = args.sprt
     if not elo0 < elo1:
         raise UsageError(f"match: --sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
     if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
@@ -146,7 +144,7 @@ def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
         raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
     anchor, rating = _anchor(kind, args.anchor, names, 0 if pool else len(names) - 1)
     if args.state is not None:
-        make_folder(args.state, kind)
+        shared.make_folder(args.state, kind)
     tallies: dict[Pairing, Tally] = {}
     with shared.cluster_executor(args.cluster, kind, remarks(args), needs_of(players)) as executor:
         for pairing in kind.pairings(len(versions), len(pool)):
@@ -166,7 +164,7 @@ def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
     return ended(args, match.interrupted, fault)
 
 
-def _tournament_parser(kind: Schedule, sentence: str) -> Parser:
+def _tournament_parser(kind: Schedule, sentence: str) -> shared.Parser:
     examples = [
         f"merino {kind} default my-weights.txt razor_depth=2 --games 200",
         f'merino {kind} default "stockfish,option.Skill Level=5,name=SF5" stash-bot --tc 10+0.1 --anchor SF5=2000',
@@ -176,7 +174,7 @@ def _tournament_parser(kind: Schedule, sentence: str) -> Parser:
         examples.append("merino gauntlet old.txt new.txt --pool toga2 stash-bot glaurung --games 200 --tc 40/60")
         who, usual = f"{who}; one or more with --pool", f"{usual}; with --pool the first"
     description = f"{sentence}, and print a table of ratings."
-    parser = Parser(prog=f"merino {kind}", description=description, notes=A_PLAYER, examples=examples)
+    parser = shared.Parser(prog=f"merino {kind}", description=description, notes=A_PLAYER, examples=examples)
     parser.add_argument("players", nargs="+", metavar="PLAYER", help=who)
     if kind is Schedule.GAUNTLET:
         sentence = "opponents: each PLAYER plays against each of these instead, to compare versions of an engine"
@@ -211,7 +209,7 @@ def _anchor(kind: Schedule, text: str | None, names: list[str], usual: int) -> t
         known = f"{', '.join(names)}{did_you_mean(name, names)}"
         raise UsageError(f"{kind}: --anchor: there is no player '{name}' among {known}")
     try:
-        return names.index(name), any_number(value)
+        return names.index(name), shared.any_number(value)
     except ArgumentTypeError as error:
         raise UsageError(f"{kind}: --anchor: '{value}' is not a rating") from error
 
@@ -249,13 +247,13 @@ def _selfplay(args: Namespace) -> int:
     return ended(args, result.interrupted, fault)
 
 
-def _selfplay_parser() -> Parser:
-    parser = Parser(
+def _selfplay_parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino selfplay",
         description="Play games of Merino against itself and write them with scores, as input for 'merino learn'.",
         examples=("merino selfplay 5000", "merino selfplay 2000 --nodes 5000 --pgn games.pgn --seed 7"),
     )
-    parser.add_argument("games", type=positive, metavar="N", help="number of games")
+    parser.add_argument("games", type=shared.positive, metavar="N", help="number of games")
     add_options(parser, RandomMoves, early=EARLY, early_loss=EARLY_LOSS)
     parser.set_defaults(early=EARLY, early_loss=EARLY_LOSS)
     shared.add_concurrency(parser, "games", cluster="play")
@@ -265,13 +263,13 @@ def _selfplay_parser() -> Parser:
     _add_resign(parser, RESIGN_IN_SELFPLAY)
     shared.add_pgn(parser, f"{SELFPLAY_PGN} without --positions")
     sentence = "append scored positions to this file, for 'merino train'; whole games if FILE ends in .vf"
-    parser.group(shared.OUTPUT).add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
+    parser.group(shared.OUTPUT).add_argument("--positions", type=shared.file_path, metavar="FILE", help=sentence)
     shared.add_state(parser)
     shared.add_quiet(parser)
     return parser
 
 
-def add_game_options(parser: Parser, games: int) -> None:
+def add_game_options(parser: shared.Parser, games: int) -> None:
     """The options of play and output, with this default of --games."""
     add_options(parser, MatchConfig, games=games, margin=DEFAULT_MARGIN_MS)
     parser.set_defaults(games=games, margin=DEFAULT_MARGIN_MS)
@@ -280,28 +278,23 @@ def add_game_options(parser: Parser, games: int) -> None:
     add = parser.group(ADJUDICATION).add_argument
     add(
         "--draw",
-        action=KeyValues,
+        action=shared.KeyValues,
         keys=("movenumber", "movecount", "score"),
-        plain=("score", "movecount", "movenumber"),
-        kind=natural,
         metavar=("movenumber=N", "movecount=N", "score=CP"),
         help="draw once, after move movenumber, both sides have reported at most CP for movecount moves",
     )
     sentence = f"draw N full moves after the opening (default: {MAX_PLIES // PLIES_OF_A_MOVE})"
-    longest = add("--maxmoves", type=_full_moves, dest="longest", metavar="N", help=sentence)
-    parser.also_accept_form("--longest", longest, type=whole(1, MAX_PLIES))  # in plies
+    add("--maxmoves", type=_full_moves, dest="longest", metavar="N", help=sentence)
     shared.add_concurrency(parser, "games", "one per core; 1 with --tc or --movetime", cluster="play")
     shared.add_pgn(parser)
 
 
-def _add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
+def _add_resign(parser: shared.Parser, default: dict[str, int] | None = None) -> None:
     shown = " ".join(f"{key}={value}" for key, value in (default or {}).items()) or "never"
     parser.group(ADJUDICATION).add_argument(
         "--resign",
-        action=KeyValues,
+        action=shared.KeyValues,
         keys=("movecount", "score"),
-        plain=("score", "movecount"),
-        kind=natural,
         default=default,
         metavar=("movecount=N", "score=CP"),
         help=f"win once both sides have reported at least CP for it, for movecount moves (default: {shown})",
@@ -310,7 +303,7 @@ def _add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
 
 def _full_moves(text: str) -> int:
     """The plies of a number of full moves, not more than a game may have."""
-    return PLIES_OF_A_MOVE * whole(1, MAX_PLIES // PLIES_OF_A_MOVE)(text)
+    return PLIES_OF_A_MOVE * shared.whole(1, MAX_PLIES // PLIES_OF_A_MOVE)(text)
 
 
 def time_control(args: Namespace) -> TimeControl:

@@ -1,28 +1,25 @@
 """`merino positions FILE ...`: shows what files of scored positions hold; converts, shuffles and splits them."""
 
-from __future__ import annotations
-
-import argparse
 import json
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path, number_above_zero, positive
-from merino.app.shell.shared import check_apart
-from merino.core.common.command import CommandError, UsageError, errors_named
+from merino.app.console import shared
+from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import check_writable, real_path, writing
+from merino.core.common.options import Option, add_options, given
 from merino.core.common.terminal import Progress
 from merino.eval.families import load_chosen
-from merino.formats.packed import GAMES, MAX_SCORE, Filter, PackedError
+from merino.formats.packed import GAMES, MAX_SCORE, Filter
 from merino.formats.packed_files import (
     PositionsWriter,
     Report,
@@ -36,57 +33,73 @@ from merino.formats.packed_files import (
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.position_counts import BOUNDS, PositionCounts, count_positions
 from merino.formats.scored_games import ScoredGames, is_games_file, scaled
-from merino.formats.sources import SourceError, find_files
+from merino.formats.sources import find_files
 from merino.learn.reading import searched_positions
 from merino.learn.request import Events
 from merino.learn.rescoring import Rescore
 
 WIDTH = 40  # of the longest bar
-_Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)
+Chunk = TypeVar("Chunk", np.ndarray, ScoredGames)
+_of_games = partial(Option, group="positions of games")
+_of_scores = partial(Option, group="scores")
+_of_output = partial(Option, group=shared.OUTPUT)
 
 
-class _Written(NamedTuple):
-    """What has been written to a file, which `is_apart` if it holds what a split kept out of the other."""
+@dataclass(frozen=True)
+class Asked:
+    """What `positions` reads, and what becomes of it."""
 
-    path: Path
-    writer: PositionsWriter
-    is_apart: bool = False
-
-    def __str__(self) -> str:
-        """A sentence."""
-        positions = f"{self.writer.positions} positions"
-        if is_games_file(self.path):
-            other = "other " if self.is_apart else ""
-            return f"{self.writer.games} {other}games with {positions} are in '{self.path}'"
-        return f"{positions}{', from other games,' if self.is_apart else ''} are in '{self.path}'"
-
-    def as_plain(self) -> dict[str, Any]:
-        """Plain data for `json.dumps`."""
-        games = {"games": self.writer.games} if is_games_file(self.path) else {}
-        return {"file": str(self.path), "positions": self.writer.positions, **games}
+    max_score: Annotated[int, "leave out positions with larger scores", _of_games("CP", 1)] = MAX_SCORE
+    noisy: Annotated[bool, "also use positions in check or whose move is a capture or promotion", _of_games()] = False
+    ahead: Annotated[
+        float,
+        "share of each score that is made of the scores after it in the game, TD(lambda)",
+        _of_games("X", read=shared.share, flag="--lambda", default="0"),
+    ] = 0.0
+    rescore: Annotated[
+        int | None,
+        "search ten positions of each game of PGN files for scores; kept next to the games",
+        _of_scores("NODES", 1),
+    ] = None
+    scale: Annotated[
+        float,
+        "multiply the scores by X, so that those of different players have one scale",
+        _of_scores("X", high=np.inf, read=shared.number_above_zero, default="1"),
+    ] = 1.0
+    out: Annotated[Path | None, "write the positions to this file", _of_output("FILE", read=shared.file_path)] = None
+    shuffle: Annotated[bool, "write them in random order, but those of --split as they come", _of_output()] = False
+    seed: Annotated[int, "seed of that order, and of the choice of those games", _of_output("N", 0)] = 1
+    split: tuple[float, Path] | None = None  # a share of the games, which go to this file
+    weights: str | None = None
+    net: str | None = None
+    is_quiet: bool = False
 
 
 def run_positions(arguments: Sequence[str]) -> int:
-    """The command in a shell; raises CommandError."""
+    """The command in a shell; raises CommandError, PackedError and SourceError."""
     parser = _parser()
     args = parser.parse_args(arguments)
-    if (args.shuffle or args.split) and args.out is None:
-        raise UsageError("positions: --shuffle and --split need --out")
-    with errors_named("positions", PackedError, SourceError), writing(CommandError, before="positions: "):
+    asked = Asked(**given(vars(args), Asked), weights=args.weights, net=args.evalfile, is_quiet=args.quiet)
+    if args.split:
+        try:
+            asked = replace(asked, split=(shared.share_above_zero(args.split[0]), shared.file_path(args.split[1])))
+        except ArgumentTypeError as error:
+            parser.error(f"argument --split: {error}")
+    if (asked.shuffle or asked.split) and asked.out is None:
+        raise UsageError("--shuffle and --split need --out")
+    with writing(CommandError):
         files = find_files(args.files)
-        if args.out is None:
-            counts = count_positions(_positions([path], args) for path in files)
+        if asked.out is None:
+            counts = count_positions(_positions([path], asked) for path in files)
             lines = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
         else:
-            written = _convert(files, args)
-            plain = {"files": [each.as_plain() for each in written]}
-            lines = [json.dumps(plain)] if args.json else [*map(str, written)]
+            lines = _convert(files, asked.out, asked, args.json)
     print("\n".join(lines))
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino positions",
         description="Show what files of scored positions hold; convert, shuffle or split them.",
         examples=(
@@ -100,58 +113,51 @@ def _parser() -> Parser:
         "follows.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
-    add = parser.group("positions of games").add_argument
-    sentence = "leave out positions with larger scores (default: %(default)s)"
-    add("--max-score", type=positive, metavar="CP", default=MAX_SCORE, help=sentence)
-    add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
-    shared.add_lambda(parser, "positions of games")
-    sentence = "search ten positions of each game of PGN files for scores; kept next to the games"
-    parser.group("scores").add_argument("--rescore", type=positive, metavar="NODES", help=sentence)
+    add_options(parser, Asked)
     shared.add_evaluation(parser)
-    sentence = "multiply the scores by X, so that those of different players have one scale (default: 1)"
-    parser.group("scores").add_argument("--scale", type=number_above_zero, metavar="X", default=1.0, help=sentence)
-    add = parser.group(shared.OUTPUT).add_argument
-    add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
-    add("--shuffle", action="store_true", help="write them in random order, but those of --split as they come")
     sentence = "write this share of the games to FILE instead"
-    add("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
-    shared.add_seed(parser, "that order, and of the choice of those games", shared.OUTPUT)
+    parser.group(shared.OUTPUT).add_argument("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser
 
 
-def _positions(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
+def _positions(files: Sequence[Path], asked: Asked) -> Iterator[np.ndarray]:
     """The positions of files, PACKED[n] at a time; with --rescore searched again."""
-    if args.rescore:
-        rescore = Rescore(args.rescore, load_chosen(args.weights, args.evalfile))
-        remark = shared.unless_quiet(partial(print, file=sys.stderr), args.quiet)
-        events = Events(remark, Progress(shared.progress_stream(args.quiet)))
-        return (rescaled(chunk, args.scale) for chunk in searched_positions(files, rescore, events))
-    chosen = Filter(args.max_score, args.noisy, args.ahead)
-    chunks = _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
-    return (rescaled(chunk, args.scale) for chunk in chunks)
+    if asked.rescore:
+        rescore = Rescore(asked.rescore, load_chosen(asked.weights, asked.net))
+        remark = shared.unless_quiet(partial(print, file=sys.stderr), asked.is_quiet)
+        events = Events(remark, Progress(shared.progress_stream(asked.is_quiet)))
+        return (rescaled(chunk, asked.scale) for chunk in searched_positions(files, rescore, events))
+    chosen = Filter(asked.max_score, asked.noisy, asked.ahead)
+    chunks = _of_each(
+        files, lambda path, report: packed_positions(path, chosen, report), asked, "position with a score"
+    )
+    return (rescaled(chunk, asked.scale) for chunk in chunks)
 
 
-def _games(files: Sequence[Path], args: argparse.Namespace) -> Iterator[ScoredGames]:
+def _games(files: Sequence[Path], asked: Asked) -> Iterator[ScoredGames]:
     """The whole games of files that have a score; raises UsageError for options that choose positions."""
-    if args.shuffle or args.noisy or args.ahead or args.max_score != MAX_SCORE:
+    if asked.shuffle or asked.noisy or asked.ahead or asked.max_score != MAX_SCORE:
         raise UsageError(
-            "positions: a file of games holds all positions in order, with the scores of their searches; shuffle, "
-            "filter and look ahead when it is read"
+            "a file of games holds all positions in order, with the scores of their searches; shuffle, filter and look "
+            "ahead when it is read"
         )
-    chunks = _of_each(files, _games_with_a_score, args, "game with scores")
-    return (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
+
+    def with_a_score(path: Path, report: Report) -> Iterator[ScoredGames]:
+        for games in games_with_scores(path, report):
+            scored = np.append(0, np.cumsum(games.scores != NO_SCORE))[games.firsts]
+            yield games.chosen(np.diff(scored) > 0)
+
+    chunks = _of_each(files, with_a_score, asked, "game with scores")
+    return (replace(games, scores=scaled(games.scores, asked.scale)) for games in chunks)
 
 
 def _of_each(
-    files: Sequence[Path],
-    read: Callable[[Path, Report], Iterator[_Chunk]],
-    args: argparse.Namespace,
-    wanted: str,
-) -> Iterator[_Chunk]:
+    files: Sequence[Path], read: Callable[[Path, Report], Iterator[Chunk]], asked: Asked, wanted: str
+) -> Iterator[Chunk]:
     """What `read` finds in the files; raises CommandError for a file in which there is none."""
-    progress = Progress(shared.progress_stream(args.quiet))
+    progress = Progress(shared.progress_stream(asked.is_quiet))
     for path in files:
         found = 0
         for chunk in read(path, partial(progress, f"Reading {path.name}")):
@@ -159,50 +165,39 @@ def _of_each(
             yield chunk
         progress.wipe()
         if not found:
-            raise CommandError(f"positions: '{path}' holds no {wanted} and a result")
+            raise CommandError(f"'{path}' holds no {wanted} and a result")
 
 
-def _games_with_a_score(path: Path, report: Report) -> Iterator[ScoredGames]:
-    """The games of a file that have a score."""
-    for games in games_with_scores(path, report):
-        scored = np.append(0, np.cumsum(games.scores != NO_SCORE))[games.firsts]
-        yield games.chosen(np.diff(scored) > 0)
-
-
-def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
-    """Write positions, or whole games if the name of the output ends in .vf."""
-    has_games = is_games_file(args.out)
-    chunks: Iterator[Any] = (_games if has_games else _positions)(files, args)
-    share, second = _split_of(args)
-    targets = [args.out] + ([second] if second else [])
+def _convert(files: Sequence[Path], out: Path, asked: Asked, as_json: bool) -> list[str]:
+    """Write positions, or whole games if the name of the output ends in .vf; what is to be printed about it."""
+    has_games, (share, second) = is_games_file(out), asked.split or (0.0, None)
+    chunks: Iterator[Any] = (_games if has_games else _positions)(files, asked)
+    targets = [out, second] if second else [out]
     for target in targets:
         check_writable(target)
-    check_apart(targets, files, "positions")
+    shared.check_apart(targets, files, "positions")
     if second and is_games_file(second) != has_games:
         kind, ending = ("games", "end") if has_games else ("positions", "not end")
-        raise UsageError(f"positions: '{second}' is to hold {kind} as well; its name must {ending} in .vf")
+        raise UsageError(f"'{second}' is to hold {kind} as well; its name must {ending} in .vf")
     with writing_positions(second) if second else nullcontext() as apart:
         if apart is not None:
-            chunks = _without(chunks, share, args.seed, apart)
-        if args.shuffle:
-            chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
-        with writing_positions(args.out) as out:
+            chunks = _without(chunks, share, asked.seed, apart)
+        if asked.shuffle:
+            chunks = shuffled(chunks, real_path(out).parent, asked.seed)
+        with writing_positions(out) as writer:
             for chunk in chunks:
-                out.add(chunk)
-    written = [_Written(args.out, out)]
-    return written if second is None or apart is None else [*written, _Written(second, apart, is_apart=True)]
-
-
-def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
-    if not args.split:
-        return 0.0, None
-    try:
-        share = float(args.split[0])
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise UsageError(f"positions: --split takes a share between 0 and 1, not '{args.split[0]}'")
-    return share, file_path(args.split[1])
+                writer.add(chunk)
+    written = [(path, each) for path, each in zip(targets, (writer, apart), strict=False) if each]
+    if as_json:
+        plain = [{"file": str(path), "positions": each.positions} for path, each in written]
+        counts = [{"games": each.games} if has_games else {} for _, each in written]
+        return [json.dumps({"files": [one | count for one, count in zip(plain, counts, strict=True)]})]
+    lines = list[str]()
+    for path, each in written:
+        other, positions = "other " if lines else "", f"{each.positions} positions"
+        what = f"{each.games} {other}games with {positions}" if has_games else positions
+        lines.append(f"{what}{', from other games,' if lines and not has_games else ''} are in '{path}'")
+    return lines
 
 
 def _without(chunks: Iterator[Any], share: float, seed: int, apart: PositionsWriter) -> Iterator[Any]:
@@ -239,8 +234,7 @@ def _lines(counts: PositionCounts) -> Iterator[str]:
     yield f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates"
     yield f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost"
     yield f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp"
-    ends = ["", *map(str, BOUNDS), ""]
-    names = [f"{low or '':>6} to {high}" for low, high in pairwise(ends)]
+    names = [f"{low or '':>6} to {high}" for low, high in pairwise(["", *map(str, BOUNDS), ""])]
     yield from _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
     yield from _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)
     yield "\nking square, in thousandths, from the side to move"

@@ -33,7 +33,6 @@ class Option:
     read: Callable[[str], Any] | None = None  # of a text, for types other than these and numbers; raises ValueError
     group: str = ""  # title of its group in the help
     flag: str = ""  # its name, where it is not that of the field, as in "--per-game"
-    also: tuple[str, ...] = ()  # other names that are accepted
     default: str = ""  # in words, where the value of the field does not say it
 
 
@@ -128,9 +127,7 @@ def add_options(parser: Any, kind: type, names: Collection[str] = (), **defaults
             names_none = f"|{each.option.none}" if each.option.none else ""
             metavar = each.option.metavar and each.option.metavar + names_none
             settings |= {"type": field.of_text, "metavar": metavar}
-        action = (parser.group(each.option.group) if each.option.group else parser).add_argument(field.flag, **settings)
-        for other in each.option.also:
-            parser.also_accept(other, action)
+        (parser.group(each.option.group) if each.option.group else parser).add_argument(field.flag, **settings)
 
 
 def given(asked: Mapping[str, Any], kind: type, names: Collection[str] = ()) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, positive
+from merino.app.console import shared
 from merino.app.shell.match import say
 from merino.core.common.command import errors_named
 from merino.core.common.text import aligned
@@ -65,8 +64,8 @@ def run_cluster(words: Sequence[str]) -> int:
         return _show(found, args.games)
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino cluster",
         description="Explain how to use many machines; with an address, check its workers and measure them.",
         examples=("merino cluster", "merino cluster local:2", "merino cluster tcp://10.0.0.1:8786"),
@@ -74,7 +73,7 @@ def _parser() -> Parser:
     sentence = "Dask scheduler, tcp://HOST:PORT, or local:N for N processes of this machine"
     parser.add_argument("address", nargs="?", type=shared.cluster_address, metavar="ADDRESS", help=sentence)
     sentence = f"games of the measurement for each thread, {NODES} nodes a move (default: %(default)s)"
-    parser.add_argument("--games", type=positive, metavar="N", default=DEFAULT_GAMES, help=sentence)
+    parser.add_argument("--games", type=shared.positive, metavar="N", default=DEFAULT_GAMES, help=sentence)
     return parser
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path
-from merino.app.console.explaining import take_position
-from merino.app.shell.shared import check_apart, check_picture, ending_of, write_output
+from merino.app.console import shared
+from merino.app.console.explaining import take_fen
 from merino.core.board.fen import START_FEN
+from merino.core.board.game import Position
 from merino.core.common.command import UsageError, errors_named
 from merino.core.common.terminal import Progress
 from merino.eval.net.blocks import BLOCKS, KINGS
@@ -26,8 +25,8 @@ from merino.lab.nets.feature_costs import BASE, THESIS_SLIP, FeatureChanges, mea
 from merino.lab.nets.plots import MOBILITY, draw_mobility
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino features",
         description="Show a feature set: blocks, sizes, and which features are active on a board.",
         notes=f"Blocks are {', '.join([*BLOCKS, *KINGS])}, and KING[...] with a map; + joins sets, * multiplies them, "
@@ -64,7 +63,7 @@ def run_features(arguments: Sequence[str]) -> int:
     if sum((args.stats is not None, bool(args.fen), args.time)) > 1:
         raise UsageError("features: give one of --stats, --time and a FEN")
     if args.stats is not None:
-        _print_changes(wanted, file_path(args.stats), args)
+        _print_changes(wanted, shared.file_path(args.stats), args)
     elif args.plot:
         raise UsageError("features: --plot needs --stats and games")
     elif args.time:
@@ -75,7 +74,8 @@ def run_features(arguments: Sequence[str]) -> int:
 
 
 def _print_active(wanted: FeatureSet, words: Sequence[str], as_json: bool) -> None:
-    position, rest = take_position(words, "features")
+    fen, rest = take_fen(words)
+    position = Position(fen)
     if rest:
         raise UsageError(f"features: expected one FEN, not also '{' '.join(rest)[:40]}'")
     white, black = wanted.active(position.record)[0]
@@ -111,16 +111,16 @@ def _print_changes(wanted: FeatureSet, path: Path, args: argparse.Namespace) -> 
     names = [part.name for part in wanted.parts]
     if args.plot and MOBILITY not in names:
         raise UsageError(f"features: --plot draws the block {MOBILITY}, which is not part of {wanted.name}")
-    check_apart([args.plot], [path], "features")
-    check_picture(args.plot, "features")
+    shared.check_apart([args.plot], [path], "features")
+    shared.check_picture(args.plot, "features")
     progress = Progress(shared.progress_stream(args.quiet))
     with errors_named("features", SourceError), open_source(path) as source, progress:
         found = measure_changes(wanted, _games(source, progress))
     if not found.moves:
         raise UsageError(f"features: '{path}' holds no game with moves")
     if args.plot:
-        picture = draw_mobility(found.often[names.index(MOBILITY)], ending_of(args.plot))
-        write_output(args.plot, picture, "features")
+        picture = draw_mobility(found.often[names.index(MOBILITY)], shared.ending_of(args.plot))
+        shared.write_output(args.plot, picture, "features")
     if args.json:
         print(json.dumps({"moves": found.moves, "blocks": [change.__dict__ for change in found.blocks]}))
         return

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path
+from merino.app.console import shared
 from merino.core.board.bitboard import EMPTY, KING
 from merino.core.board.fen import parse_fen
 from merino.core.common.command import errors_named
@@ -67,17 +66,16 @@ def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False
 
 def run_net(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino net",
         description="Show the shape of a net, how it was trained, and the values of the pieces in it, by removal.",
         examples=("merino net my.net", "merino net my.net --positions games.pgn"),
     )
     parser.add_argument("file", metavar="FILE", help="a net, or the name of one in weights/")
     sentence = "positions over which to average the values (default: those of the bench)"
-    parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
+    parser.add_argument("--positions", type=shared.file_path, metavar="FILE", help=sentence)
     sentence = "also show the values by regression from these games, as 'merino points' does"
-    regressed = parser.add_argument("--stats", type=file_path, metavar="FILE.pgn", help=sentence)
-    parser.also_accept("--games", regressed)
+    parser.add_argument("--stats", type=shared.file_path, metavar="FILE.pgn", help=sentence)
     shared.add_json(parser)
     args = parser.parse_args(arguments)
     with errors_named("net", EvaluationError, PackedError, SourceError):

@@ -6,10 +6,8 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
 from merino.app.console.learning import shown
-from merino.app.console.shared_options import cluster_executor
 from merino.core.common.command import errors_named
 from merino.core.common.files import user_folder
 from merino.core.common.interrupt import INTERRUPTED
@@ -35,13 +33,14 @@ def run_night(words: Sequence[str]) -> int:
     def say(line: str) -> None:
         print(line, file=sys.stderr if args.json else sys.stdout, flush=True)
 
-    asked, until = given(vars(args), NightPlan) | (args.sprt or {}), Until(args.hours, args.generations)
+    asked, until = given(vars(args), NightPlan), Until(args.hours, args.generations)
+    asked |= dict(zip(("elo0", "elo1"), args.sprt or (), strict=False))
     try:
         folder = args.state or user_folder("data") / DEFAULT_FOLDER
         with (
             errors_named("night", SourceError, EvaluationError, PackedError, TrainingError, MatchError, WorkError),
             shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events,
-            cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
+            shared.cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
         ):
             found = begin(folder, args.start, asked, until, events, args.concurrency, executor)
     except OSError as error:
@@ -53,8 +52,8 @@ def run_night(words: Sequence[str]) -> int:
     return INTERRUPTED if found.interrupted else 0
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino night",
         description="Make nets that grow stronger, generation after generation: play games with the best net so far, "
         "train a net whose shape follows the number of positions, and let a match decide. The best net is replaced "

@@ -9,9 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from merino.app.console import command_line
-from merino.app.console import shared_options as shared
-from merino.app.shell.shared import check_apart
+from merino.app.console import shared
 from merino.core.common import command, files, options, terminal
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.sealed import writable
@@ -68,7 +66,7 @@ class TrainRequest:
     out: Annotated[
         Path,
         "write the net to this file",
-        options.Option("FILE", read=command_line.file_path, group=command_line.OUTPUT),
+        options.Option("FILE", read=shared.file_path, group=shared.OUTPUT),
     ] = Path("merino.net")
 
     def shape_of(self, usual: Shape) -> Shape:
@@ -81,7 +79,7 @@ class TrainRequest:
 
 def run_train(arguments: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
-    parser = command_line.Parser(
+    parser = shared.Parser(
         prog="merino train",
         description="Train a net from scored positions: packed files, or PGN with scores in comments.",
         examples=("merino train games.pgn --out my.net", 'merino train p.bin --features "ALL+H+V" --hidden 32'),
@@ -118,7 +116,7 @@ def _train(
         files.check_writable(path)
     files.check_writable(log_of(out), whole=False)
     found = sources.find_files(names)
-    check_apart((out, checkpoint, log_of(out)), [*found, source], "train")
+    shared.check_apart((out, checkpoint, log_of(out)), [*found, source], "train")
     progress = terminal.Progress(shared.progress_stream(is_quiet))
     with files.held(out):
         try:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from merino.app.console import command_line
+from merino.app.console import shared
 from merino.core.common import files, sealed, work
 from merino.core.common.options import Option
 from merino.eval.net import network
@@ -87,7 +87,7 @@ MAX_LEARNED = 10**15  # positions that a card may name, far beyond any useful nu
 ROUNDED = 256  # positions at which the error of rounding is measured
 EPOCHS, RATE = 10, 0.004
 training = partial(Option, group="training")
-above_zero = partial(training, high=np.inf, read=command_line.number_above_zero)
+above_zero = partial(training, high=np.inf, read=shared.number_above_zero)
 ShareOfResult = Annotated[
     float | None,
     "weight of the result in the target; the score has the rest",
@@ -97,7 +97,7 @@ Power = Annotated[float, "exponent of the error; 2 is the squared error", above_
 Ahead = Annotated[
     float,
     "share of each score that is made of the scores after it in the game, TD(lambda)",
-    training("X", read=command_line.share, flag="--lambda", default="0"),
+    training("X", read=shared.share, flag="--lambda", default="0"),
 ]
 OnCard = Annotated[
     bool, "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not", training()
@@ -121,7 +121,7 @@ class TrainingSettings:
     validation: Annotated[
         float,
         "share of the games kept for validation",
-        training("X", read=command_line.share_above_zero, also=("--apart",)),
+        training("X", read=shared.share_above_zero),
     ] = 0.02
     seed: Annotated[int, "seed of the random weights and the order", Option("N")] = 1
     gpu: OnCard = False

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path, positive
-from merino.app.console.games import side_name
+from merino.app.console import shared
+from merino.app.console.explaining import default_analyser
 from merino.app.console.terminal import detect, draw
-from merino.app.shell.shared import check_apart, check_output, default_analyser, holding_output, write_output
 from merino.core.board.bitboard import BLACK
+from merino.core.board.fen import COLOUR_NAMES
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import writing
@@ -49,9 +48,9 @@ def run_drill(arguments: Sequence[str]) -> int:
         raise UsageError("drill: --json needs --list")
     place = args.progress or progress_file(args.file)
     for path in filter(None, (args.pgn, args.anki)):
-        check_output(path, "drill")
-    check_apart((args.pgn, args.anki, place), [args.file], "drill")
-    with errors_named("drill", StudyError, SourceError), holding_output(place, "drill"):
+        shared.check_output(path, "drill")
+    shared.check_apart((args.pgn, args.anki, place), [args.file], "drill")
+    with errors_named("drill", StudyError, SourceError), shared.holding_output(place, "drill"):
         return _drill(args, place)
 
 
@@ -59,7 +58,7 @@ def _drill(args: argparse.Namespace, place: Path) -> int:
     practice = _progress(args, place)
     for path, written in ((args.pgn, as_pgn), (args.anki, as_anki)):
         if path is not None:
-            write_output(path, written(practice.exercises).encode(), "drill")
+            shared.write_output(path, written(practice.exercises).encode(), "drill")
             if not args.quiet and not args.list:
                 print(f"Exercises: {len(practice.exercises)}, in '{path}'.")
     if args.list:
@@ -118,7 +117,7 @@ def _ask(exercise: Exercise) -> bool | None:
     """Whether the move was found at once; None at the end of the input or on `quit`."""
     position = Position(exercise.fen)
     print(f"\n{draw(position, detect(sys.stdout), flipped=position.turn == BLACK)}\n")
-    print(f"{side_name(position.turn)} to move. You played {exercise.number}{exercise.played}; what is better?")
+    print(f"{COLOUR_NAMES[position.turn]} to move. You played {exercise.number}{exercise.played}; what is better?")
     tries = 0
     while tries < ATTEMPTS:
         text = _answer()
@@ -158,8 +157,8 @@ def _answer() -> str | None:
         return None
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino drill",
         description="Practise from your own mistakes: positions with one clearly best move that you did not find.",
         examples=(
@@ -170,18 +169,18 @@ def _parser() -> Parser:
         notes="The first run looks through the games; exercises and progress are kept in one file. What you find is "
         f"asked again after longer and longer, what you miss soon. At the prompt: {_HELP}.",
     )
-    parser.add_argument("file", metavar="GAMES.pgn", type=file_path, help="the games, plain or compressed")
+    parser.add_argument("file", metavar="GAMES.pgn", type=shared.file_path, help="the games, plain or compressed")
     parser.add_argument("--player", metavar="NAME", required=True, help="who is meant; a part of the name will do")
     sentence = "keep the progress in this file (default: GAMES.pgn.drill.json)"
-    parser.add_argument("--progress", metavar="FILE", type=file_path, help=sentence)
+    parser.add_argument("--progress", metavar="FILE", type=shared.file_path, help=sentence)
     sentence = "ask so many exercises (default: %(default)s)"
-    parser.add_argument("--count", metavar="N", type=positive, default=DEFAULT_COUNT, help=sentence)
+    parser.add_argument("--count", metavar="N", type=shared.positive, default=DEFAULT_COUNT, help=sentence)
     sentence = "make so many exercises at most (default: %(default)s)"
-    parser.add_argument("--most", metavar="N", type=positive, default=MAX_EXERCISES, help=sentence)
+    parser.add_argument("--most", metavar="N", type=shared.positive, default=MAX_EXERCISES, help=sentence)
     parser.add_argument("--list", action="store_true", help="list the exercises with their solutions")
     add = parser.group(shared.OUTPUT).add_argument
-    add("--pgn", metavar="FILE", type=file_path, help="write the exercises as a study in PGN")
-    add("--anki", metavar="FILE", type=file_path, help="write them as cards for Anki")
+    add("--pgn", metavar="FILE", type=shared.file_path, help="write the exercises as a study in PGN")
+    add("--anki", metavar="FILE", type=shared.file_path, help="write them as cards for Anki")
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser

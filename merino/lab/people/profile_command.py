@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path, whole
-from merino.app.shell.shared import default_analyser
+from merino.app.console import shared
+from merino.app.console.explaining import default_analyser
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common.command import errors_named
 from merino.core.common.terminal import Progress
@@ -47,17 +46,17 @@ def run_profile(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> shared.Parser:
+    parser = shared.Parser(
         prog="merino profile",
         description="Say what a player's moves lose and when, with which openings and by which mistakes.",
         examples=("merino profile games.pgn --player Carlsen", "merino profile mine.pgn --player me --json"),
         notes="Moves after the opening are judged by searches. What may be chance is left out; --json has all of it.",
     )
-    parser.add_argument("file", metavar="GAMES.pgn", type=file_path, help="the games, plain or compressed")
+    parser.add_argument("file", metavar="GAMES.pgn", type=shared.file_path, help="the games, plain or compressed")
     parser.add_argument("--player", metavar="NAME", required=True, help="the player's name, or a part of it")
     sentence = "look at this many positions of the games at most (default: %(default)s)"
-    parser.add_argument("--positions", metavar="N", type=whole(MIN_CHOICES), default=MAX_CHOICES, help=sentence)
+    parser.add_argument("--positions", metavar="N", type=shared.whole(MIN_CHOICES), default=MAX_CHOICES, help=sentence)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser

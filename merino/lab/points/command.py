@@ -4,9 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path
-from merino.app.shell.shared import check_apart, check_output, check_picture, ending_of, write_output
+from merino.app.console import shared
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.options import add_options, given
 from merino.core.common.terminal import Progress
@@ -25,12 +23,12 @@ def run_points(arguments: Sequence[str]) -> int:
         raise UsageError(f"points: --result {request.result} needs --player")
     if args.matrix and (request.features or request.by is games.By.PHASE):
         raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
-    check_picture(args.plot, "points")
+    shared.check_picture(args.plot, "points")
     if args.matrix:
-        check_output(args.matrix, "points")
+        shared.check_output(args.matrix, "points")
     with errors_named("points", SourceError, StudyError):
         files = find_files(args.files)
-        check_apart([args.matrix, args.plot], files, "points")
+        shared.check_apart([args.matrix, args.plot], files, "points")
         with Progress(stream) as show:
             sources = [games.read_source(path, request, show) for path in files]
         for source in () if args.quiet else sources:
@@ -44,7 +42,7 @@ def run_points(arguments: Sequence[str]) -> int:
         if len(sets) > 1:
             raise CommandError(f"points: --matrix writes one set of games, but there are {len(sets)}; choose one")
         matrix = games.render_matrix(sets[0][1], plain_name(args.matrix).suffix.lower())
-        write_output(args.matrix, matrix.encode(), "points")
+        shared.write_output(args.matrix, matrix.encode(), "points")
     values, too_small = values_of(sets, request)
     for label, count in too_small:
         print(f"{label}: left out, too few games to fit: {count}", file=sys.stderr)
@@ -52,7 +50,7 @@ def run_points(arguments: Sequence[str]) -> int:
         kind = "decided " if request.draws is Draws.SKIP else ""
         raise CommandError(f"points: needs two {kind}games, one of them with more pawns on one side")
     if args.plot:
-        write_output(args.plot, report.draw(values, ending_of(args.plot)), "points")
+        shared.write_output(args.plot, report.draw(values, shared.ending_of(args.plot)), "points")
     if args.json:
         objects = [report.as_object(points) for points in values]
         print(json.dumps(objects if request.by or len(sources) > 1 else objects[0]))
@@ -61,9 +59,9 @@ def run_points(arguments: Sequence[str]) -> int:
     return 0
 
 
-def points_parser() -> Parser:
+def points_parser() -> shared.Parser:
     """The parser of `points`."""
-    parser = Parser(
+    parser = shared.Parser(
         prog="merino points",
         description="Estimate what the pieces are worth in these games: logistic regression of the result on material.",
         examples=(
@@ -75,7 +73,7 @@ def points_parser() -> Parser:
     parser.add_argument("files", nargs="+", metavar="FILE", help=sentence)
     add_options(parser, PointsRequest)
     sentence = "write the material vectors: plain text or .csv, compressed or not"
-    parser.group(shared.OUTPUT).add_argument("--matrix", type=file_path, metavar="FILE", help=sentence)
+    parser.group(shared.OUTPUT).add_argument("--matrix", type=shared.file_path, metavar="FILE", help=sentence)
     shared.add_plot(parser, "the score graph")
     shared.add_json(parser, "print one JSON object, or a list of them for several sets")
     shared.add_quiet(parser)

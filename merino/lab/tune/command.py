@@ -14,10 +14,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from merino.app.console import command_line
-from merino.app.console import shared_options as shared
+from merino.app.console import shared
 from merino.app.shell.match import time_control
-from merino.app.shell.shared import check_apart, check_output, check_picture, ending_of, holding_output, write_picture
 from merino.core.board.fen import FenError
 from merino.core.common import work
 from merino.core.common.command import UsageError, errors_named
@@ -94,9 +92,9 @@ def run_spsa(arguments: Sequence[str]) -> int:
     return code
 
 
-def spsa_parser() -> command_line.Parser:
+def spsa_parser() -> shared.Parser:
     """The parser of all its commands."""
-    parser = command_line.Parser(
+    parser = shared.Parser(
         prog="merino spsa",
         description="Tune parameters by games (SPSA and Bayesian variants), scan one, simulate or plan a tune.",
         notes="'merino spsa COMMAND -h' explains a command.",
@@ -104,9 +102,9 @@ def spsa_parser() -> command_line.Parser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(run: Callable[..., int] | None, name: str, sentence: str, *examples: str) -> command_line.Parser:
+    def command(run: Callable[..., int] | None, name: str, sentence: str, *examples: str) -> shared.Parser:
         line = sentence[:1].lower() + sentence[1:-1]
-        found: command_line.Parser = commands.add_parser(name, help=line, description=sentence, examples=examples)
+        found: shared.Parser = commands.add_parser(name, help=line, description=sentence, examples=examples)
         found.set_defaults(run=run)
         return found
 
@@ -138,7 +136,7 @@ def spsa_parser() -> command_line.Parser:
     add_options(tune, TimeControl, ("nodes", "depth", "movetime", "clock"))
     add_options(tune, MatchConfig, ("openings", "plies", "seed"))
     sentence = "keep the tune in this file, from which the same command continues (default: FILE.tune.npz)"
-    tune.group(shared.OUTPUT).add_argument("--state", type=command_line.file_path, metavar="FILE", help=sentence)
+    tune.group(shared.OUTPUT).add_argument("--state", type=shared.file_path, metavar="FILE", help=sentence)
     resume = command(_resume, "resume", "Continue an interrupted tune.", "merino spsa resume mine.tune.npz --prove")
     again = command(
         _replay,
@@ -147,7 +145,7 @@ def spsa_parser() -> command_line.Parser:
         "merino spsa replay mine.tune.npz --methods spsa,bspsa --plot course.svg",
     )
     for each in (resume, again):
-        each.add_argument("state", type=command_line.file_path, metavar="STATE", help="the file of the tune")
+        each.add_argument("state", type=shared.file_path, metavar="STATE", help="the file of the tune")
     for each in (tune, resume):
         each.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
         shared.add_concurrency(each, "game pairs", cluster="play")
@@ -172,14 +170,14 @@ def spsa_parser() -> command_line.Parser:
     )
     _add_parameters(plan)
     sentence = "Elo that may still be missing at the end (default: half of what is missing at the start)"
-    plan.add_argument("--target", type=command_line.number_above_zero, metavar="ELO", help=sentence)
+    plan.add_argument("--target", type=shared.number_above_zero, metavar="ELO", help=sentence)
     return parser
 
 
-def _add_parameters(parser: command_line.Parser) -> None:
+def _add_parameters(parser: shared.Parser) -> None:
     """The file of parameters, and whose they are."""
     sentence = "parameters as fishtest or OpenBench lines, or TOML"
-    parser.add_argument("file", type=command_line.file_path, metavar="FILE", help=sentence)
+    parser.add_argument("file", type=shared.file_path, metavar="FILE", help=sentence)
     parser.add_argument("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead of Merino")
     shared.add_evaluation(parser)
 
@@ -197,7 +195,7 @@ def _simulate(args: argparse.Namespace) -> int:
                     setting = simulator.SETTINGS[name]
                     cell = simulator.simulate(METHODS[method], setting, size, **how, at_a_time=args.concurrency)
                     cells.append(cell)
-            show.end()
+            show.wipe()
             rows += map(simulator.cell_json, cells)
             if not args.json:  # show the results so far, also after Ctrl-C or on a full disk
                 print("\n".join([*([""] if number else []), *simulator.simulation_table(cells)]), flush=True)
@@ -271,7 +269,7 @@ def _tune(args: argparse.Namespace) -> int:
     wanted = Configuration(
         rows, **asked, time_control=time_control(args), margin=DEFAULT_MARGIN_MS, identity=identity, engine=engine
     )
-    with holding_output(path, "spsa"):
+    with shared.holding_output(path, "spsa"):
         if is_there(path):
             return _continue(load_tune(path, wanted), path, args)
         file = _evaluation_file(path, wanted)
@@ -283,7 +281,7 @@ def _tune(args: argparse.Namespace) -> int:
 
 def _resume(args: argparse.Namespace) -> int:
     """Continue an interrupted tune by its file alone."""
-    with holding_output(args.state, "spsa"):
+    with shared.holding_output(args.state, "spsa"):
         return _continue(load_tune(args.state), args.state, args)
 
 
@@ -297,15 +295,15 @@ def _replay(args: argparse.Namespace) -> int:
     """Print the result of each method on the games of a tune."""
     tune = load_tune(args.state)
     names = given(vars(args), Simulation, ("methods",)).get("methods", tuple(METHODS))
-    check_apart([args.plot], [args.state], "spsa")
-    check_picture(args.plot, "spsa")
+    shared.check_apart([args.plot], [args.state], "spsa")
+    shared.check_picture(args.plot, "spsa")
     for name in names:
         settings = tune.configuration.settings(METHODS[name])
         _, state = deque(tuning.replay(tune, settings), maxlen=1)[0]  # the last one
         lines = tuning.value_table(tune.configuration.parameters, settings, state)
         print("\n".join([f"{name} after {counted(len(tune.done) - tune.lost, 'pair')}:", *lines]), flush=True)
     if args.plot:
-        write_picture(args.plot, tuning.draw(tune, METHODS[names[0]], ending_of(args.plot)), "spsa")
+        shared.write_picture(args.plot, tuning.draw(tune, METHODS[names[0]], shared.ending_of(args.plot)), "spsa")
     return 0
 
 
@@ -319,8 +317,8 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
     say = _say_of(args)
     remark, again = shared.unless_quiet(say, args.quiet), f"merino spsa resume {as_word(path)}"
     if tune.configuration.needs_file:
-        check_output(file := _evaluation_file(path, tune.configuration), "spsa")
-        check_apart([file, path], [], "spsa")
+        shared.check_output(file := _evaluation_file(path, tune.configuration), "spsa")
+        shared.check_apart([file, path], [], "spsa")
     _write_state(tune, path)
     needs, proved = work.Needs(programs=tune.configuration.engine[:1]), None
     with shared.cluster_executor(args.cluster, "spsa", remark, needs) as executor:

@@ -17,10 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser
+from merino.app.console import shared
 from merino.app.shell import match as games
-from merino.app.shell.shared import check_picture, ending_of, make_folder, write_picture
 from merino.core.common.sealed import finite
 from merino.core.common.text import GREY, did_you_mean, load_matplotlib, rounded, saved
 from merino.engine.search.parameters import current_name, parameters_for
@@ -215,7 +213,7 @@ def draw_scan(scan: Scan, ending: str) -> bytes:
     return saved(figure, ending)
 
 
-def add_scan(parser: Parser) -> None:
+def add_scan(parser: shared.Parser) -> None:
     """The options of the command."""
     parser.add_argument("name", metavar="NAME", help="a weight, or a parameter of the search")
     sentence = f"values to play (default: {DEFAULT_POINTS} between the bounds)"
@@ -239,9 +237,9 @@ def run(args: argparse.Namespace) -> int:
     values, opponent = values_to_scan(name, number, args.values, against), player_with(name, against, evaluation)
     with games.errors_of("spsa scan"):
         conditions = str(games.read_config(args, (opponent, opponent)))
-    check_picture(args.plot, "spsa scan")
+    shared.check_picture(args.plot, "spsa scan")
     if args.state is not None:
-        make_folder(args.state, "spsa")
+        shared.make_folder(args.state, "spsa")
     say = games.remarks(args)
     with shared.cluster_executor(args.cluster, "spsa scan", say, needs_of([opponent])) as executor:
 
@@ -259,7 +257,7 @@ def run(args: argparse.Namespace) -> int:
     text = json.dumps(scan_json(found, conditions)) if args.json else "\n".join([*scan_table(found), found.verdict])
     print(text)
     if args.plot:
-        write_picture(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
+        shared.write_picture(args.plot, draw_scan(found, shared.ending_of(args.plot)), "spsa scan")
     return games.ended(args, found.interrupted, found.fault)
 
 

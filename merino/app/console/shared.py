@@ -1,0 +1,453 @@
+"""What the command lines of Merino share: the parser, options that several commands have, and the files they write.
+
+Imports nothing heavy. Help and errors look alike in all commands. Files are checked before the work that leads to
+them, so that none of it is lost.
+"""
+
+import argparse
+import io
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
+
+from merino.core.common import files, text, work
+from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
+from merino.core.common.files import user_path
+from merino.core.common.options import MOST, Option, OptionField
+from merino.core.common.text import did_you_mean
+from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
+
+if TYPE_CHECKING:
+    from merino.learn.improve.rounds import RoundPlan
+
+Found = TypeVar("Found")
+Say = Callable[[str], object]
+
+HELP_COLUMN = 26
+DEFAULT_TABLE_MB = 64  # of the searches of shell and console, which may last
+DEFAULT_POSITION_MS = 1000  # for a position, without another limit
+EVALUATION, SEARCH, TRAINING, OUTPUT = "evaluation", "search", "training", "output"  # titles of groups
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises UsageError for a bad command line, and suggests the nearest option.
+
+    `examples` are complete command lines, printed at the end of the help after `notes`.
+    """
+
+    def __init__(self, *, examples: Sequence[str] = (), notes: str = "", **settings: Any) -> None:
+        settings.setdefault("formatter_class", lambda prog: argparse.HelpFormatter(prog, max_help_position=HELP_COLUMN))
+        super().__init__(**settings)
+        self.examples, self.notes = tuple(examples), notes
+        self._positionals.title = "arguments"
+        # argparse takes -5 for a number, but -5,10 for an option.
+        self._negative_number_matcher = re.compile(r"-\d[\d.,-]*$|-\.\d+$")
+        self._named_groups: dict[str, argparse._ArgumentGroup] = {}
+
+    def group(self, title: str) -> argparse._ArgumentGroup:
+        """The group of options with this title; the same object at each call."""
+        if title not in self._named_groups:
+            self._named_groups[title] = self.add_argument_group(title)
+        return self._named_groups[title]
+
+    def _groups(self) -> list[argparse._ArgumentGroup]:
+        return sorted(self._action_groups, key=lambda group: group.title == OUTPUT)  # which comes last
+
+    def shown_options(self) -> dict[str, list[tuple[str, str]]]:
+        """What the help shows, by title of group: each option with its value, and its sentence."""
+        formatter = self._get_formatter()
+        return {
+            group.title or "": [
+                (formatter._format_action_invocation(action), formatter._expand_help(action))
+                for action in group._group_actions
+                if action.option_strings and action.help not in (None, argparse.SUPPRESS) and action.dest != "help"
+            ]
+            for group in self._groups()
+        }
+
+    def format_usage(self) -> str:
+        """The arguments by name, the options as one word."""
+        formatter = self._get_formatter()
+        formatter.add_usage(None, self._get_positional_actions(), [], prefix="usage: ")
+        return f"usage: {self.usage}\n" if self.usage else f"{formatter.format_help().strip()} [options]\n"
+
+    def format_help(self) -> str:
+        """Usage, description, arguments and options, then notes and examples."""
+        formatter = self._get_formatter()
+        formatter.add_text(self.description)
+        for group in self._groups():
+            formatter.start_section(group.title)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.notes)
+        title = "examples" if len(self.examples) > 1 else "example"
+        examples = "".join(f"\n  {line}" for line in self.examples)
+        return f"{self.format_usage()}\n{formatter.format_help()}" + (f"\n{title}:{examples}\n" if examples else "")
+
+    # mypy has overloads for callers that bring their own namespace.
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As in argparse, but an unknown option is reported before a missing argument."""
+        words = sys.argv[1:] if args is None else list(args)
+        for word in takewhile(lambda word: word != "--" and (self._subparsers is None or word[:1] == "-"), words):
+            name, known = word.partition("=")[0], self._option_string_actions
+            if re.match("--?[a-zA-Z]", word) and not any(option.startswith(name) for option in known):
+                self.error(f"there is no option '{name[:40]}'{did_you_mean(name, known)}")
+        return super().parse_known_args(words, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise ArgumentError for a value that is not among the choices, with the nearest one."""
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value), names)
+            raise argparse.ArgumentError(action, f"'{str(value)[:40]}' is not one of {', '.join(names)}{hint}")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError, with a pointer to the help."""
+        message = message.replace("the following arguments are required:", "missing:")
+        message = re.sub(r"^unrecognized arguments: (.*)$", r"unexpected: \1", message)
+        hint = "" if "did you mean" in message else f"; see '{self.prog} -h'"
+        raise UsageError(f"{self.prog.removeprefix('merino ')}: {message}{hint}")
+
+
+class KeyValues(argparse.Action):
+    """An option such as `--resign movecount=3 score=600`: each of `keys` once, in any order, stored as a dict."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, *, keys: Sequence[str], **settings: Any) -> None:
+        super().__init__(option_strings, dest, nargs=len(keys), **settings)
+        self._keys = keys
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        """Store the dict; raises ArgumentError."""
+        found = dict(word.split("=", 1) for word in values if "=" in word)
+        if set(found) != set(self._keys):
+            wanted = " ".join(f"{key}=N" for key in self._keys)
+            raise argparse.ArgumentError(self, f"expected {wanted}, found '{' '.join(values)[:60]}'")
+        try:
+            setattr(namespace, self.dest, {key: natural(value) for key, value in found.items()})
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from error
+
+
+# Types of options: each reads a text, or raises ArgumentTypeError or UsageError.
+
+
+def file_path(text: str) -> Path:
+    """A file or folder; `~` is the home folder."""
+    try:
+        return user_path(text)
+    except OSError as error:
+        raise UsageError(f"'{text[:60]}': {error.strerror}") from error
+
+
+def whole(low: int, high: int = MOST) -> Callable[[str], int]:
+    """A type of option: a whole number from `low` to `high`."""
+    return OptionField("", int, False, "", Option(None, low, high), None).of_text
+
+
+def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
+    """A type of option: a number from `low` to `high`, of these units."""
+    words = f"{f'of {unit} ' if unit else ''}from {low:.15g} to {high:.15g}"
+    return _numbers(words, lambda value: low <= value <= high)
+
+
+def as_read_by(read: Callable[[str], Found]) -> Callable[[str], Found]:
+    """A type of option: what `read` makes of a text, or why it makes nothing of it, by its ValueError."""
+
+    def checked(text: str) -> Found:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return checked
+
+
+def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
+    """A type of option: one of the finite numbers that are allowed, described by `words`."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not is_allowed(value) or value == float("inf"):
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number {words}".rstrip())
+        return value
+
+    return read
+
+
+positive, natural = whole(1), whole(0)
+any_number = _numbers("", lambda value: value > float("-inf"))
+number_above_zero = _numbers("above 0", lambda value: value > 0)
+hours = _numbers("of hours above 0", lambda value: 0 < value < 1e6)
+share = _numbers("from 0 to below 1", lambda value: 0 <= value < 1)
+cluster_address = as_read_by(work.ClusterAddress.read)
+share_above_zero = _numbers("above 0 and below 1", lambda value: 0 < value < 1)
+
+
+# Options.
+
+
+def add_weights(parser: Parser, sentence: str = "weights file (default: the weights in use)") -> None:
+    """--weights."""
+    parser.group(EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
+
+
+def add_evaluation(parser: Parser, with_k: bool = False) -> None:
+    """--weights and --evalfile, perhaps --k."""
+    add_weights(parser)
+    add = parser.group(EVALUATION).add_argument
+    add("--evalfile", metavar="NET", help="evaluate by this net, a file or a name in weights/, instead of by the terms")
+    if with_k:
+        sentence = "scale of the expected score in centipawns (default: that of the weights)"
+        add("--k", type=number(1, 1e6), metavar="CP", help=sentence)
+
+
+def add_search(parser: Parser, nodes: int | None = None, movetime: int | None = None, engine: bool = True) -> None:
+    """The limits of the search of a position, of which one holds without another, and with `engine` what it runs on."""
+    add = parser.group(SEARCH).add_argument
+    nodes_usual, ms_usual = (
+        f" (default: {limit} without another limit)" if limit else "" for limit in (nodes, movetime)
+    )
+    add("--nodes", metavar="N", type=positive, help=f"nodes per position{nodes_usual}")
+    add("--depth", metavar="N", type=positive, help="depth per position in plies")
+    add("--movetime", metavar="MS", type=positive, help=f"milliseconds per position{ms_usual}")
+    if engine:
+        add_engine(parser)
+
+
+def add_engine(parser: Parser) -> None:
+    """--threads and --hash."""
+    add = parser.group(SEARCH).add_argument
+    sentence = "search threads (default: %(default)s)"
+    add("--threads", metavar="N", type=whole(1, MAX_THREADS), default=1, help=sentence)
+    sentence = "transposition table in MiB (default: %(default)s)"
+    add("--hash", metavar="MB", type=whole(1, MAX_HASH_MB), default=DEFAULT_TABLE_MB, help=sentence)
+
+
+def asked_limits(args: argparse.Namespace) -> Limits:
+    """The limits of a search that a command line names."""
+    return Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
+
+
+def add_shapley(parser: Parser, error: float, sentence: str) -> None:
+    """--shapley and --error."""
+    from merino.study.shapley import MAX_ERROR, MIN_ERROR  # noqa: PLC0415 (heavy)
+
+    add = parser.group(OUTPUT).add_argument
+    add("--shapley", action="store_true", help=sentence)
+    kind, sentence = number(MIN_ERROR, MAX_ERROR, "centipawns"), "their standard error (default: %(default)g)"
+    add("--error", type=kind, default=error, metavar="CP", help=sentence)
+
+
+def asked_error(args: argparse.Namespace) -> float | None:
+    """The standard error of the Shapley values that are asked for, None if none are."""
+    return float(args.error) if args.shapley else None
+
+
+def _by_default(words: str) -> str:
+    return f" (default: {words})" if words else ""
+
+
+def add_concurrency(parser: Parser, unit: str, shown: str = "one per core", cluster: str = "") -> None:
+    """--concurrency, or else --cluster, if something is done on it."""
+    group = parser.add_mutually_exclusive_group()
+    sentence = f"{unit} at the same time (default: {shown})"
+    group.add_argument("--concurrency", metavar="N", type=positive, help=sentence)
+    if cluster:
+        sentence = f"{cluster} on a Dask cluster, tcp://HOST:PORT, or in N processes, local:N; see 'merino cluster'"
+        group.add_argument("--cluster", metavar="ADDRESS", type=cluster_address, help=sentence)
+
+
+@contextmanager
+def cluster_executor(
+    address: work.ClusterAddress | None, command: str, say: Say, needs: work.Needs
+) -> Iterator[work.RemoteExecutor | None]:
+    """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
+
+    Raises CommandError.
+    """
+    if address is None:
+        yield None
+        return
+    with errors_named(command, work.WorkError), from_lab("cluster.session")(address, needs, say) as found:
+        yield found.executor
+
+
+def add_seed(parser: Parser, what: str, group: str | None = None, default: int = 1) -> None:
+    """--seed."""
+    to = parser if group is None else parser.group(group)
+    to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
+
+
+def add_state(parser: Parser, kind: str = "FILE", default: str = "") -> None:
+    """--state; `default` says where a command that always has a state keeps it without the option."""
+    sentence = f"keep the state there; the same command continues from it{_by_default(default)}"
+    parser.group(OUTPUT).add_argument("--state", type=file_path, metavar=kind, help=sentence)
+
+
+def add_state_of_runs(parser: Parser, folder: str) -> None:
+    """--state of a command that keeps its work in this folder of the user's data."""
+    add_state(parser, "FOLDER", f"{folder} in your data folder, on Linux ~/.local/share/merino")
+
+
+def add_pgn(parser: Parser, default: str = "") -> None:
+    """--pgn; `default` names the file that is written without it."""
+    sentence = f"append the games to this PGN file{_by_default(default)}"
+    parser.group(OUTPUT).add_argument("--pgn", type=file_path, metavar="FILE", help=sentence)
+
+
+def add_json(parser: Parser, sentence: str = "print one JSON object") -> None:
+    """--json."""
+    parser.group(OUTPUT).add_argument("--json", action="store_true", help=sentence)
+
+
+def add_plot(parser: Parser, what: str) -> None:
+    """--plot."""
+    sentence = f"draw {what}: .png or .svg (needs the extra 'plots')"
+    parser.group(OUTPUT).add_argument("--plot", type=file_path, metavar="FILE", help=sentence)
+
+
+def add_ascii(parser: Parser) -> None:
+    """--ascii."""
+    parser.group(OUTPUT).add_argument("--ascii", action="store_true", help="use ASCII characters only")
+
+
+def add_quiet(parser: Parser) -> None:
+    """--quiet."""
+    sentence = "print results and errors only, no progress and no remarks"
+    parser.group(OUTPUT).add_argument("--quiet", action="store_true", help=sentence)
+
+
+def unless_quiet(say: Say, is_quiet: bool) -> Say:
+    """What prints remarks: `say`, or after --quiet what drops them."""
+    return (lambda _: None) if is_quiet else say
+
+
+class _Nowhere(io.StringIO):
+    """A stream that drops what is written to it."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def progress_stream(is_quiet: bool) -> TextIO | None:
+    """Where progress goes: None for standard error, a stream that drops it after --quiet."""
+    return _Nowhere() if is_quiet else None
+
+
+def add_when_to_stop(parser: Parser, unit: str) -> None:
+    """--hours and --rounds, or what else a round is called."""
+    add = parser.group("when to stop").add_argument
+    add("--hours", type=hours, metavar="H", help="stop after H hours")
+    add(f"--{unit}", type=positive, metavar="N", help=f"stop after N {unit}, those of earlier runs included")
+
+
+def check_will_end(parser: Parser, args: argparse.Namespace, unit: str) -> None:
+    """Raise UsageError if nothing says when to stop."""
+    if args.hours is None and getattr(args, unit) is None:
+        parser.error(f"give --hours H or --{unit} N; without them it would never end")
+
+
+def add_sprt(parser: Parser, group: str, sentence: str, kind: Callable[[str], float] = any_number) -> None:
+    """--sprt, a list of the two bounds."""
+    settings: dict[str, Any] = {"type": kind, "nargs": 2, "metavar": ("ELO0", "ELO1")}
+    parser.group(group).add_argument("--sprt", **settings, help=sentence)
+
+
+def add_deciding_test(parser: Parser, usual: "RoundPlan") -> None:
+    """--sprt of a run in rounds."""
+    from merino.match.statistics import MAX_ELO, Model  # noqa: PLC0415 (with NumPy)
+
+    sentence, most = f"bounds in normalised Elo (default: {usual.elo0:g} {usual.elo1:g})", MAX_ELO[Model.NORMALIZED]
+    add_sprt(parser, "deciding match", sentence, number(-most, most))
+
+
+# Files.
+
+
+def check_output(path: Path, command: str) -> None:
+    """Raise CommandError if a file cannot be written; what is there stays as it is."""
+    from merino.formats import sources  # noqa: PLC0415 (with NumPy)
+
+    with errors_named(command, sources.SourceError), files.writing(CommandError, path, f"{command}: "):
+        sources.as_named(path, b"")
+        files.check_writable(path)
+
+
+def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None], command: str) -> None:
+    """Raise UsageError if an output is an input or another output, CommandError if that cannot be found out."""
+    with files.writing(CommandError, before=f"{command}: "):
+        fault = files.overwritten(filter(None, outputs), filter(None, inputs))
+    if fault is not None:
+        raise UsageError(f"{command}: {fault}")
+
+
+@contextmanager
+def holding_output(path: Path, command: str) -> Iterator[None]:
+    """Keep other runs from a file for this block; raises CommandError if one has it, or if it cannot be written."""
+    check_output(path, command)
+    with ExitStack() as stack:
+        with errors_named(command, files.FileInUseError), files.writing(CommandError, path, f"{command}: "):
+            stack.enter_context(files.held(path))
+        yield
+
+
+def write_output(path: Path, content: bytes, command: str) -> None:
+    """Write a file as a whole, compressed if its name ends so; raises CommandError."""
+    from merino.formats import sources  # noqa: PLC0415 (with NumPy)
+
+    with errors_named(command, sources.SourceError), files.writing(CommandError, path, f"{command}: "):
+        files.write_whole(path, sources.as_named(path, content))
+
+
+def write_picture(path: Path, content: bytes, command: str) -> None:
+    """Write a picture, and say where it is; raises CommandError."""
+    write_output(path, content, command)
+    print(f"The picture is in '{path}'", file=sys.stderr)
+
+
+def make_folder(folder: Path, command: str) -> None:
+    """Make a folder where there is none yet; raises CommandError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"{command}: cannot make folder '{folder}': {error.strerror}") from error
+
+
+def check_picture(path: Path | None, command: str) -> None:
+    """Raise UsageError or CommandError if a picture cannot be drawn or written; None is no picture."""
+    if path is not None and (fault := picture_fault(path, command)) is not None:
+        raise CommandError(f"{command}: nothing is done: {fault}, or leave out --plot") from fault
+
+
+def picture_fault(path: Path, command: str) -> text.PictureError | None:
+    """Why no picture can be drawn, if so; raises UsageError or CommandError if it cannot be written to this file."""
+    if ending_of(path) not in text.ENDINGS:
+        raise UsageError(f"{command}: --plot writes {' or '.join(text.ENDINGS)}, not '{path}'")
+    try:
+        text.load_matplotlib()
+    except text.PictureError as error:
+        return error
+    check_output(path, command)
+    return None
+
+
+def ending_of(path: Path) -> str:
+    """The ending that says in which format a picture is written."""
+    return path.suffix.lower()
+
+
+def work_kept(command: str, fault: OSError) -> CommandError:
+    """The error of a run that could not write, as on a full disk."""
+    kept = "the work so far is kept: make room on the disk and start the same command again"
+    return CommandError(f"{command}: {files.write_fault(fault)}; {kept}")

@@ -314,10 +314,11 @@ def explorer(rounds: int = 10) -> None:
     if missing:
         print(f"explorer: not measured, {', '.join(missing)} not installed (the extra 'dev')")
         return
-    from tests.browser import CHROMIUM, DRIVER, Explorer, Page  # noqa: PLC0415 (they need what may be missing)
+    from tests.browser import CHROMIUM, DRIVER, Page  # noqa: PLC0415 (they need what may be missing)
+    from tests.load_explorer import Server  # noqa: PLC0415
 
     print(f"the explorer; wall clock, medians of {rounds}")
-    with Explorer() as server:
+    with Server() as server:
         _waits("report with all moves, at the server", [_explain(server.address, number) for number in range(rounds)])
         if not (CHROMIUM and DRIVER):
             print("  (no Chromium on this machine to look at the page with)")

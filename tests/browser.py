@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -91,27 +88,6 @@ needs_browser = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
     reason="the page needs Chromium and its driver: apt-get install chromium-headless-shell chromium-driver",
 )
-
-
-class Explorer:
-    """`merino explorer` as a process of its own, on a free port, for a user who has kept nothing so far."""
-
-    def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "merino", "explorer", "--port", "0", "--no-browser", *arguments]
-        self._data = tempfile.TemporaryDirectory()
-        known = os.environ | {"XDG_DATA_HOME": self._data.name}
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=known)
-        assert self.process.stdout is not None
-        self.line = self.process.stdout.readline().strip()
-        self.address = self.line.removeprefix("Explorer at ")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        self.process.wait(timeout=PATIENCE)
-        self._data.cleanup()
 
 
 class Page:

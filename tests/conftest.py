@@ -23,7 +23,8 @@ from tests.talk import Talk
 from tests.uci_process import UciProcess
 
 if TYPE_CHECKING:
-    from tests.browser import Explorer, Page
+    from tests.browser import Page
+    from tests.load_explorer import Server
 
 OBJECTS = 50_000  # made between two searches for garbage, as in `merino`: with 700 a fifth of all time went into them
 
@@ -112,16 +113,16 @@ def engine(uci: UciProcess) -> Iterator[UciProcess]:
 
 
 @pytest.fixture(scope="session")
-def explorer() -> Iterator[Explorer]:
+def explorer() -> Iterator[Server]:
     """The server of the explorer for all tests of its page."""
-    from tests.browser import Explorer  # noqa: PLC0415 (only the tests of the page need selenium)
+    from tests.load_explorer import Server  # noqa: PLC0415 (only its tests need it)
 
-    with Explorer() as running:
+    with Server() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def browser(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def browser(explorer: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """The browser for all tests of the page."""
     from tests.browser import Page  # noqa: PLC0415
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -76,16 +77,23 @@ class Refused(AssertionError):
 
 
 class Server:
-    """`merino explorer` as a process of its own, and what a client of it does."""
+    """`merino explorer` as a process, for a user who has kept nothing so far, and what a client of it does."""
 
     def __init__(self, *arguments: str) -> None:
+        self._data = tempfile.TemporaryDirectory()
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (open as long as the process)
         command = [sys.executable, "-m", "merino", "explorer", "--port", "0", "--no-browser", *arguments]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._errors, text=True)
+        known = os.environ | {"XDG_DATA_HOME": self._data.name}
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._errors, text=True, env=known
+        )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().strip()
-        self.port = int(line.rpartition(":")[2].rstrip("/"))
-        self._seen = len(self.errors)
+        assert line.startswith("Explorer at http://127.0.0.1:"), line
+        self.address = line.removeprefix("Explorer at ")
+        self.port = int(self.address.rpartition(":")[2].rstrip("/"))
+        self._of_system = psutil.Process(self.process.pid)
+        self._seen = len(self._said())
 
     def __enter__(self) -> Self:
         return self
@@ -93,40 +101,41 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
         self.process.wait(timeout=PATIENCE)
+        self._data.cleanup()
 
-    @property
-    def errors(self) -> str:
-        """What the process has said on its error output."""
+    def _said(self) -> str:
         self._errors.seek(0)
         return self._errors.read()
 
-    @property
     def new_errors(self) -> str:
-        """What it has said since the last question."""
-        new, self._seen = self.errors[self._seen :], len(self.errors)
+        """What the process has said on its error output since the last question."""
+        said = self._said()
+        new, self._seen = said[self._seen :], len(said)
         return "\n".join(line for line in new.splitlines() if line and not line.startswith("Compiling "))
 
     @property
     def memory(self) -> int:
         """Bytes of memory that the process holds."""
-        return int(psutil.Process(self.process.pid).memory_info().rss)
+        return int(self._of_system.memory_info().rss)
 
     @property
     def threads(self) -> int:
         """How many threads it has."""
-        return int(psutil.Process(self.process.pid).num_threads())
+        return int(self._of_system.num_threads())
+
+    @property
+    def connections(self) -> int:
+        """How many connections it holds."""
+        return len(self._of_system.net_connections("tcp"))
 
     def ask(self, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
         """Status and body of the answer; a body that is not bytes is sent as JSON."""
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         method = "GET" if body is None else "POST"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
             connection.request(method, path, content, dict(headers or {}))
             answer = connection.getresponse()
             return answer.status, answer.read()
-        finally:
-            connection.close()
 
     def answer_seconds(self) -> float:
         """How long a report takes now; raises Refused without one."""
@@ -176,15 +185,15 @@ def requests_in_a_row(server: Server, size: Size) -> str:
         ("/api/course", lambda n: {"fen": START_FEN, "moves": ["e2e4", "e7e5"], "weights": "default"}),
         ("/api/weights", lambda n: {"name": f"{n}.txt", "text": f"VAL_P {50 + n % 100}\n"}),
     )
-    for number in range(size.in_a_row // 2):
+    half = size.in_a_row // 2
+    before, began = 0, 0.0
+    for number in range(2 * half):
+        if number == half:
+            before, began = server.memory, time.perf_counter()
         path, body = kinds[number % len(kinds)]
         _expect(server.ask(path, body(number))[0], 200)
-    before, began = server.memory, time.perf_counter()
-    for number in range(size.in_a_row // 2, size.in_a_row):
-        path, body = kinds[number % len(kinds)]
-        _expect(server.ask(path, body(number))[0], 200)
-    each = (time.perf_counter() - began) / (size.in_a_row - size.in_a_row // 2)
-    return f"{size.in_a_row:,} answered, {1000 * each:.0f} ms each; {_growth(server, before)} over the second half"
+    each = (time.perf_counter() - began) / half
+    return f"{2 * half:,} answered, {1000 * each:.0f} ms each; {_growth(server, before)} over the second half"
 
 
 def slow_headers(server: Server, size: Size) -> str:
@@ -234,7 +243,7 @@ def half_open(server: Server, size: Size) -> str:
         for _ in range(size.half_open):
             stack.enter_context(server.socket())
         seconds = max(server.answer_seconds() for _ in range(5))
-        held = len(psutil.Process(server.process.pid).net_connections("tcp"))
+        held = server.connections
         if held > MAX_CONNECTIONS + 20:
             raise Refused(f"the server holds {held} connections")
         return f"{size.half_open:,} opened, {held} held; meanwhile a report in {seconds:.2f} s"
@@ -243,8 +252,8 @@ def half_open(server: Server, size: Size) -> str:
 def clients_that_do_not_read(server: Server, size: Size) -> str:
     """Clients that ask for long answers and read none of them are let go."""
     asked = f"GET /moves.js HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode() * 1000
-    process, slowest, count = psutil.Process(server.process.pid), 0.0, size.slow // 5
-    before, memory = len(process.net_connections("tcp")), server.memory
+    slowest, count = 0.0, size.slow // 5
+    before, memory = server.connections, server.memory
     with ExitStack() as stack:
         for _ in range(count):
             client = stack.enter_context(socket.socket())
@@ -254,9 +263,9 @@ def clients_that_do_not_read(server: Server, size: Size) -> str:
             client.sendall(asked)
         began = time.perf_counter()
         server.answer_seconds()  # after which all are accepted
-        if len(process.net_connections("tcp")) < before + count:
+        if server.connections < before + count:
             raise Refused("clients were let go before they were slow")
-        while len(process.net_connections("tcp")) > before + 2:
+        while server.connections > before + 2:
             if time.perf_counter() - began > 3 * REQUEST_SECONDS + PATIENCE:
                 raise Refused("the server still holds connections of clients that do not read")
             slowest = max(slowest, server.answer_seconds())
@@ -295,7 +304,6 @@ def odd_requests(server: Server, size: Size) -> str:
         "/api/explain": {"fen": MIDDLEGAME, "moves": [], "weights": "default", "changes": {}, "beside": "usual"},
         "/api/move": {"fen": MIDDLEGAME, "move": "e4"},
         "/api/read": {"text": "e4", "fen": MIDDLEGAME},
-        "/api/pgn": {"text": "1. e4 *"},
         "/api/games": {"text": "1. e4 *", "content": None, "at": 0, "more": False},
         "/api/game": {"text": "1. e4 *", "content": None, "number": 1},
         "/api/course": {"fen": MIDDLEGAME, "moves": ["e3e4"]},
@@ -403,7 +411,7 @@ def run_trial(server: Server, trial: Trial, size: Size) -> str:
     """What a trial found; raises Refused if the server failed it, said something, or no longer answers."""
     found = trial(server, size)
     server.answer_seconds()
-    said = server.new_errors
+    said = server.new_errors()
     if said:
         raise Refused(f"the server says: {said[-2000:]}")
     return found

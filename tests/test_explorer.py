@@ -26,10 +26,9 @@ from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
 from benchmarks.__main__ import LINES
-from merino.app.explorer import channel, routes, tasks
+from merino.app.explorer import channel, games, routes, tasks
 from merino.app.explorer.app import HOME, PageFiles, create_app
 from merino.app.explorer.channel import MAX_UNREAD, Channel, Stop
-from merino.app.explorer.games import SentGames
 from merino.app.explorer.guard import MAX_BYTES
 from merino.app.explorer.serving import listen
 from merino.app.explorer.state import (
@@ -39,7 +38,6 @@ from merino.app.explorer.state import (
     RequestError,
     Searchers,
     ServerState,
-    UnknownWeightsError,
 )
 from merino.app.explorer.tasks import learn
 from merino.app.shell.commands import explorer as run_explorer
@@ -70,6 +68,7 @@ PGN = """[Event "a <script>alert(1)</script>"]
 1. e4 e5 2. Qh5 {early} Nc6 3. Bc4 Nf6 4. Qxf7# 1-0
 """
 UNTIL = 200  # messages at most
+MATCH = {"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2}
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +113,17 @@ def post(page: TestClient, path: str, **body: Any) -> Any:
     return page.post(f"/api/{path}", json=body)
 
 
+def answer_to(page: TestClient, path: str, **body: Any) -> Any:
+    answer = post(page, path, **body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def values_of(page: TestClient, weights: str = "in-use") -> Any:
+    """The values of weights by name."""
+    return page.get("/api/weights", params={"weights": weights}).json()["values"]
+
+
 def done(page: TestClient, work: str, **body: Any) -> list[Any]:
     """All messages of some work, to its end."""
     with connect(page, f"/ws/{work}") as socket:
@@ -137,7 +147,7 @@ def test_explain_follows_moves_and_changed_weights(page: TestClient) -> None:
     after = explained(page, Position().fen(), moves="e2e4,e7e5")
     assert after["fen"].startswith("rnbqkbnr/pppp1ppp/8/4p3/4P3/8")
     body = {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 150}}
-    changed = page.post("/api/explain", json=body).json()
+    changed = answer_to(page, "explain", **body)
     pawn = next(term for term in changed["terms"] if term["name"] == "VAL_P")
     assert pawn["weight"] == 150 and pawn["white_cp"] == pytest.approx(150 * pawn["white_count"])
 
@@ -171,7 +181,7 @@ def test_a_net_refuses_more_pieces_than_it_has_room_for(page: TestClient) -> Non
     fen = "rnbqkbnr/pppppppp/8/8/8/7Q/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
     for path in ("explain", "shapley"):
         asked = {"fen": fen, "free": True, "weights": "gen1.net"}
-        assert "32 men at most, and here are 33" in refused(page.post(f"/api/{path}", json=asked))
+        assert "32 men at most, and here are 33" in refused(post(page, path, **asked))
     assert explained(page, fen, free="1")["score_cp"] > 500
 
 
@@ -194,9 +204,18 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     assert illegal.startswith("Nf4: no knight of White's can reach f4; legal knight moves: Na3")
     assert refused(post(page, "move", fen=start, moves=["e2e5"], move="e4")).startswith("e2e5 is not")
     assert "'hello' is none of what is read here: a move" in refused(post(page, "read", text="hello"))
+    assert "without a file of games" in refused(page.get("/api/games"))
+    assert refused(post(page, "game", text=" ")) == "the text is not a game"
+    utf_16 = of_bytes(PGN.encode("utf-16"))
+    assert refused(post(page, "games", content=utf_16, at=0)) == "the file is UTF-16 text: save it as UTF-8"
+    assert "breaks the rules" in refused(post(page, "read", text="Bg6", free=True))
+    moves: list[Any] = [{"uci": "e2e4"}]
+    for _ in range(30):
+        moves = [{"uci": "e2e4", "variations": [moves]}]
+    assert "deep" in refused(post(page, "pgn/text", fen=start, moves=moves))
     assert "there are no weights 'x'" in refused(page.get("/api/explain", params={"fen": start, "weights": "x"}))
-    assert "line 2: " in refused(post(page, "pgn", text='\n[White "A"]\n\n1. e4 e5 2. Ke3 *'))
-    assert refused(post(page, "pgn", text="no game")) == "the PGN has no game with a move"
+    assert "line 2: " in refused(post(page, "read", text='\n[White "A"]\n\n1. e4 e5 2. Ke3 *'))
+    assert refused(post(page, "read", text="[no game]")) == "the PGN has no game with a move"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"fen": 5}', b'{"fen": "x", "moves": "e4"}', b"[" * 100_000])
@@ -205,7 +224,7 @@ def test_a_request_that_cannot_be_understood_is_refused(page: TestClient, body: 
 
 
 def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
-    answer = post(page, "move", fen=Position().fen(), moves=["e2e4"], move="Nc6").json()
+    answer = answer_to(page, "move", fen=Position().fen(), moves=["e2e4"], move="Nc6")
     assert (answer["san"], answer["uci"], answer["moves"]) == ("Nc6", "b8c6", ["e2e4", "b8c6"])
     assert answer["report"]["fen"] == answer["fen"] and answer["report"]["to_move"] == "white"
     mated = post(page, "move", fen=Position().fen(), moves=["f2f3", "e7e5", "g2g4"], move="Qh4")
@@ -224,7 +243,7 @@ def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
     ],
 )
 def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: str, moves: list[str]) -> None:
-    answer = post(page, "read", text=text, fen=Position().fen(), moves=["d2d4"]).json()
+    answer = answer_to(page, "read", text=text, fen=Position().fen(), moves=["d2d4"])
     assert answer["kind"] == kind
     assert [move["san"] for move in answer["games"][0]["moves"]] == moves
 
@@ -257,14 +276,8 @@ def test_a_text_that_is_not_read_is_refused_with_what_to_paste_instead(page: Tes
     ],
 )
 def test_the_operations_of_an_epd_are_a_remark(page: TestClient, text: str, fen: str, remark: str) -> None:
-    answer = post(page, "read", text=text).json()
+    answer = answer_to(page, "read", text=text)
     assert answer["games"][0]["fen"] == fen and remark in answer["remark"]
-
-
-def test_moves_go_on_from_a_free_position_that_has_some(page: TestClient) -> None:
-    answer = post(page, "read", text="Bg6", fen=ENDGAME, free=True).json()
-    assert answer["games"][0]["fen"] == ENDGAME and [move["san"] for move in answer["games"][0]["moves"]] == ["Bg6"]
-    assert "breaks the rules" in refused(post(page, "read", text="Bg6", free=True))
 
 
 def of_bytes(content: bytes) -> str:
@@ -274,24 +287,24 @@ def of_bytes(content: bytes) -> str:
 def test_a_pgn_of_many_games_is_listed_and_each_read_on_request(page: TestClient) -> None:
     text = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
     began = time.perf_counter()
-    answer = post(page, "read", text=text).json()
+    answer = answer_to(page, "read", text=text)
     assert time.perf_counter() - began < 2
     assert len(answer["listed"]) == 710 and len(answer["games"]) == 1 and answer["games"][0]["number"] == 1
     for number in (1, 350, 710):
         entry = answer["listed"][number - 1]
         own = text[entry["start"] : entry["start"] + entry["size"]]
-        game = post(page, "game", text=own, number=number).json()
-        assert game == post(page, "pgn", text=own).json()["games"][0] | {"number": number}
+        game = answer_to(page, "game", text=own, number=number)
+        assert game == answer_to(page, "read", text=own)["games"][0] | {"number": number}
         assert game["tags"]["Round"] == str(number) and game["moves"]
 
 
 def test_offsets_in_the_list_are_bytes_of_the_text_as_sent(page: TestClient) -> None:
     text = "\ufeff\n\n" + PGN.replace("Anna", "Zo\u00eb") + "\n" + PGN.replace("Anna", "\u0416\u0430\u043d\u043d\u0430")
-    answer = post(page, "read", text=text).json()
+    answer = answer_to(page, "read", text=text)
     assert [game["white"] for game in answer["listed"]] == ["Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430"]
     last = answer["listed"][1]
     own = text.encode()[last["start"] : last["start"] + last["size"]]
-    assert post(page, "game", content=of_bytes(own)).json()["label"] == "\u0416\u0430\u043d\u043d\u0430 - Bert"
+    assert answer_to(page, "game", content=of_bytes(own))["label"] == "\u0416\u0430\u043d\u043d\u0430 - Bert"
 
 
 @pytest.mark.parametrize("size", [100, 300, 4096])
@@ -302,7 +315,7 @@ def test_a_file_is_listed_piece_by_piece(page: TestClient, size: int) -> None:
     while at is not None:
         piece = content[at : at + room]
         more = at + room < len(content)
-        answer = post(page, "games", content=of_bytes(piece), at=at, more=more).json()
+        answer = answer_to(page, "games", content=of_bytes(piece), at=at, more=more)
         found += answer["games"]
         at, room = answer["next"], 2 * room if answer["next"] == at else size
     assert [game["white"] for game in found] == [f"Anna {number}" for number in range(40)]
@@ -331,14 +344,9 @@ def test_the_file_of_the_command_line_is_read_as_it_is_listed(tmp_path: Path, na
             assert "has changed" in refused(page.get("/api/games"))
 
 
-def test_without_a_file_on_the_command_line_there_is_no_list_of_it(page: TestClient) -> None:
-    assert "without a file of games" in refused(page.get("/api/games"))
-    assert refused(post(page, "game", text=" ")) == "the text is not a game"
-
-
 def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None:
     body = {"fen": Position().fen(), "moves": ["e2e4", "e7e5", "g1f3"], "weights": "default"}
-    points = page.post("/api/course", json=body).json()["points"]
+    points = answer_to(page, "course", **body)["points"]
     assert len(points) == 4
     for count, point in enumerate(points):
         answer = explained(page, body["fen"], moves=" ".join(body["moves"][:count]))
@@ -348,7 +356,7 @@ def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None
 
 def test_two_weights_files_are_compared(page: TestClient) -> None:
     both = {"first": {"weights": "default"}, "second": {"weights": "greko2015-before-training"}}
-    answer = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
+    answer = answer_to(page, "compare", fen=MIDDLEGAME, **both)
     other = load(DEFAULT_FILE.with_name("greko2015-before-training.txt"))
     record = Position(MIDDLEGAME).record
     assert answer["second"]["score_cp"] == int(other.scores(record)[0])
@@ -359,7 +367,7 @@ def test_two_weights_files_are_compared(page: TestClient) -> None:
 def test_a_net_and_the_terms_are_compared_either_way_round(page: TestClient) -> None:
     for names in (("default", "gen1.net"), ("gen1.net", "default"), ("pieces1", "gen1")):
         both = {side: {"weights": name} for side, name in zip(("first", "second"), names, strict=True)}
-        answer = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
+        answer = answer_to(page, "compare", fen=MIDDLEGAME, **both)
         for side, name in zip(("first", "second"), names, strict=True):
             assert bool(answer[side]["terms"]) == (name == "default") != bool(answer[side]["without_terms"])
         assert answer["change"]["change_cp"] == answer["second"]["score_cp"] - answer["first"]["score_cp"]
@@ -375,7 +383,7 @@ def test_the_second_evaluation_depends_on_the_kind_of_the_first(page: TestClient
     assert own == {piece["square"]: piece["attributed_cp"] for piece in same["pieces"]}
     by_terms = explained(page, ENDGAME, weights="gen1.net", beside="usual")["beside"]
     assert by_terms["score_cp"] == explained(page, ENDGAME, weights="in-use")["score_cp"]
-    moved = post(page, "move", fen=ENDGAME, move="Kb4", beside="gen1").json()
+    moved = answer_to(page, "move", fen=ENDGAME, move="Kb4", beside="gen1")
     assert moved["report"]["beside"]["score_cp"] == explained(page, moved["fen"], weights="gen1.net")["score_cp"]
     assert "there are no weights 'x'" in refused(post(page, "explain", fen=ENDGAME, beside="x"))
 
@@ -387,7 +395,7 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
     answer = page.get("/api/weights", params={"weights": "gen1.net"}).json()
     assert answer["values"] == {} and answer["has_terms"] is False and "ALL -> 64 -> 1" in answer["about"]
     content = base64.b64encode(DEFAULT_FILE.with_name("gen1.net").read_bytes()).decode()
-    entry = post(page, "weights", name="mine.net", content=content).json()
+    entry = answer_to(page, "weights", name="mine.net", content=content)
     assert entry["has_terms"] is False
     score = explained(page, MIDDLEGAME, weights=entry["id"])["score_cp"]
     assert score == explained(page, MIDDLEGAME, weights="gen1.net")["score_cp"]
@@ -395,13 +403,13 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
     assert wrong.startswith("'mine.net' is not a usable net") and "/" not in wrong.split(":")[0]
     assert "base64" in refused(post(page, "weights", name="mine.net", content="?"))
     assert "no weights that could be saved" in refused(post(page, "weights/text", weights="gen1.net"))
-    points = post(page, "course", fen=MIDDLEGAME, moves=["e3e4"], weights="gen1.net").json()
+    points = answer_to(page, "course", fen=MIDDLEGAME, moves=["e3e4"], weights="gen1.net")
     assert [point["terms"] for point in points["points"]] == [{}, {}]
 
 
 def test_two_moves_are_compared(page: TestClient) -> None:
     body = {"fen": MIDDLEGAME, "first_move": "e4", "second_move": "Ne5", "weights": "default"}
-    answer = page.post("/api/compare", json=body).json()
+    answer = answer_to(page, "compare", **body)
     first, second = (move["change"]["after_cp"] for move in answer["moves"])
     assert answer["change"]["change_cp"] == second - first
     assert answer["summary"][0].startswith("Ne5 instead of e4")
@@ -412,17 +420,17 @@ def test_weights_are_listed_read_changed_and_written_out(page: TestClient) -> No
     assert {"in-use", "default", "greko2015-before-training"} <= {entry["id"] for entry in listed["weights"]}
     assert [term["name"] for term in listed["terms"]] == list(listed["values"])
     assert all(term["sentence"] for term in listed["terms"])
-    text = post(page, "weights/text", weights="tuned", changes={"RookOpen": 44}).json()["text"]
-    entry = post(page, "weights", name="mine.txt", text=text).json()
-    assert page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]["RookOpen"] == 44
+    text = answer_to(page, "weights/text", weights="tuned", changes={"RookOpen": 44})["text"]
+    entry = answer_to(page, "weights", name="mine.txt", text=text)
+    assert values_of(page, entry["id"])["RookOpen"] == 44
     assert "RookOpen = 444" in refused(post(page, "explain", fen=ENDGAME, weights="tuned", changes={"RookOpen": 444}))
     wrong = refused(post(page, "weights", name="mine.txt", text="Nonsense 4"))
     assert wrong == "mine.txt:1: no term is called 'Nonsense'"
 
 
 def test_weights_of_two_phases_are_listed_by_phase(page: TestClient) -> None:
-    entry = post(page, "weights", name="two.txt", text="KnightOutpost 30 18\nVAL_P 100\n").json()
-    values = page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]
+    entry = answer_to(page, "weights", name="two.txt", text="KnightOutpost 30 18\nVAL_P 100\n")
+    values = values_of(page, entry["id"])
     assert (values["KnightOutpost_mg"], values["KnightOutpost_eg"]) == (30, 18)
     assert "KnightOutpost" not in values and "VAL_P" in values and "VAL_P_mg" not in values
     answer = post(page, "explain", fen=ENDGAME, weights=entry["id"], changes={"KnightOutpost_eg": 5})
@@ -430,46 +438,24 @@ def test_weights_of_two_phases_are_listed_by_phase(page: TestClient) -> None:
     assert (term["weight_mg"], term["weight_eg"]) == (30, 5)
 
 
-def test_games_larger_than_an_ordinary_request_may_be_learned_from(page: TestClient) -> None:
-    last = done(page, "points", text=PGN + " " * (5 << 20) + PGN, name="large.pgn")[-1]
-    assert "longer than" not in last.get("error", "")
-
-
-def test_only_weights_of_the_user_are_found(page: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERINO_HOME", str(tmp_path))
-    (tmp_path / "data").mkdir()
-    own = tmp_path / "data" / "weights.txt"
-    own.write_text("RookOpen 33\n")
-    evaluations = Evaluations()
-    assert evaluations.find().numbers["RookOpen"].value == 33
-    own.write_text("RookOpen 34\n")
-    os.utime(own, ns=(1, 1))
-    assert evaluations.find().numbers["RookOpen"].value == 34, "read again"
-    for name in (str(own), "../default", "../../pyproject.toml", "yours/../weights.txt"):
-        assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
-
-
-def test_the_list_of_weights_shows_when_each_file_was_changed(page: TestClient, data_folder: Path) -> None:
-    own = data_folder / "mine.txt"
-    own.write_text("RookOpen 33\n")
+def test_weights_of_the_user_are_listed_and_read_again_when_changed(page: TestClient, data_folder: Path) -> None:
+    own = data_folder / "weights.txt"
 
     def listed() -> dict[str, Any]:
         return {entry["id"]: entry for entry in page.get("/api/weights").json()["weights"]}
 
+    own.write_text("RookOpen 33\n")
     before = listed()
+    assert values_of(page)["RookOpen"] == 33
     own.write_text("RookOpen 34\n")
     os.utime(own, (1.5, 1.5))
     after = listed()
-    assert after["yours/mine.txt"]["changed"] == 1.5 != before["yours/mine.txt"]["changed"]
+    assert values_of(page)["RookOpen"] == 34 and values_of(page, "yours/weights.txt")["RookOpen"] == 34
+    assert after["yours/weights.txt"]["changed"] == 1.5 != before["yours/weights.txt"]["changed"]
     assert after["default"] == before["default"] and listed() == after
-
-
-def test_weights_sent_to_one_server_are_unknown_to_the_next() -> None:
-    entry = Evaluations().add("mine", default())
-    later = Evaluations()
-    later.add("others", default())
-    with pytest.raises(UnknownWeightsError, match=f"there are no weights '{entry.id}'"):
-        later.find(entry.id)
+    of_another_server = Evaluations().add("mine", default()).id
+    for name in (str(own), "../default", "../../pyproject.toml", "yours/../weights.txt", of_another_server):
+        assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
 
 
 @pytest.mark.parametrize(
@@ -496,13 +482,6 @@ def test_files_of_the_page_are_at_addresses_that_change_with_them(page: TestClie
 def test_modules_whose_waits_are_measured_are_files_of_the_page() -> None:
     named = set(re.findall(r'module\("(.*?)"\)', LINES))
     assert named and named <= PageFiles.read().contents.keys()
-
-
-def test_nagles_algorithm_is_off_for_connections() -> None:
-    with listen(0) as listener, socket.create_connection(listener.getsockname()):
-        accepted, _ = listener.accept()
-        with accepted:
-            assert accepted.proto == socket.IPPROTO_TCP, "else asyncio leaves Nagle's algorithm on"
 
 
 @pytest.mark.parametrize(
@@ -533,24 +512,18 @@ def test_every_answer_carries_the_policy(page: TestClient) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_games_in_utf_16_are_called_that(page: TestClient) -> None:
-    answer = refused(post(page, "games", content=of_bytes(PGN.encode("utf-16")), at=0))
-    assert answer == "the file is UTF-16 text: save it as UTF-8"
-
-
-def test_a_net_of_any_usual_size_can_be_opened(page: TestClient) -> None:
-    content = of_bytes((DEFAULT_FILE.parent / "gen13.net").read_bytes())
-    assert len(content) > MAX_BYTES
-    entry = post(page, "weights", name="mine.net", content=content).json()
-    assert entry["name"] == "mine.net" and not entry["has_terms"]
-    assert "longer than" in refused(post(page, "games", content=content[: MAX_BYTES // 2 + 4]))
-
-
-def test_an_oversized_body_is_refused_whatever_its_headers_say(page: TestClient) -> None:
+def test_an_oversized_body_is_refused_whatever_its_headers_say_but_not_a_net(page: TestClient) -> None:
     assert "larger than 4 MiB" in refused(page.post("/api/read", content=b"x" * (MAX_BYTES + 1)), 413)
     chunks = (b"x" * 65536 for _ in range(MAX_BYTES // 65536 + 1))
     assert "larger than 4 MiB" in refused(page.post("/api/read", content=chunks), 413)
     assert refused(page.get("/api/explain", params={"fen": "x" * 20_000}), 414)
+    content = of_bytes((DEFAULT_FILE.parent / "gen13.net").read_bytes())
+    assert len(content) > MAX_BYTES
+    entry = answer_to(page, "weights", name="mine.net", content=content)
+    assert entry["name"] == "mine.net" and not entry["has_terms"]
+    assert "longer than" in refused(post(page, "games", content=content[: MAX_BYTES // 2 + 4]))
+    last = done(page, "points", text=" " * (5 << 20), name="large.pgn")[-1]  # games may be longer
+    assert "longer than" not in last["error"]
 
 
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "1e308", "-1e400", "NaN"])
@@ -569,7 +542,7 @@ def test_a_lone_surrogate_is_refused_and_a_pair_of_them_taken(page: TestClient) 
 
 
 def test_only_so_many_websockets_are_open_at_once(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.app.explorer.app.MAX_SOCKETS", 2)
+    monkeypatch.setattr("merino.app.explorer.channel.MAX_SOCKETS", 2)
     with connect(page, "/ws/search"):
         with connect(page, "/ws/play"), pytest.raises(WebSocketDisconnect), connect(page, "/ws/search"):
             pass
@@ -608,7 +581,7 @@ class UnreadSocket:
 
 
 async def serve(socket: UnreadSocket, talk: Any) -> None:
-    await Channel(socket, ServerState(), talk, 100, set()).serve()  # type: ignore[arg-type]
+    await Channel(socket, ServerState(), talk, 100).serve()  # type: ignore[arg-type]
 
 
 def test_work_waits_where_its_tab_does_not_read() -> None:
@@ -637,24 +610,17 @@ def test_work_waits_where_its_tab_does_not_read() -> None:
 NO_ROOM = OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_work_and_requests_that_meet_a_full_disk_say_so(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "use_weights", Mock(side_effect=NO_ROOM))
-    assert refused(post(page, "weights/use", weights="default")) == NO_ROOM.strerror
-    monkeypatch.setattr(SentGames, "joined", Mock(side_effect=NO_ROOM))
-    assert done(page, "drill", text=PGN, name="mine.pgn", player="Anna")[-1]["error"] == NO_ROOM.strerror
-    monkeypatch.setattr(tasks, "prove", Mock(side_effect=OSError(errno.ENOSPC, NO_ROOM.strerror, "games.pgn")))
-    assert done(page, "match", **MATCH)[-1]["error"] == f"'games.pgn': {NO_ROOM.strerror}"
-
-
-MATCH = {"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2}
-
-
-def test_work_and_requests_without_memory_say_so_and_end(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "shapley_values", Mock(side_effect=MemoryError("no room")))
-    assert refused(post(page, "shapley", fen=ENDGAME)) == "no room"
-    monkeypatch.setattr(tasks, "prove", Mock(side_effect=MemoryError))
-    assert done(page, "match", **MATCH)[-1]["error"] == "there is not enough memory"
+@pytest.mark.parametrize(("fault", "said"), [(NO_ROOM, NO_ROOM.strerror), (MemoryError, "there is not enough memory")])
+def test_work_and_requests_without_room_say_so_and_end(
+    page: TestClient, monkeypatch: pytest.MonkeyPatch, fault: Any, said: str
+) -> None:
+    monkeypatch.setattr(routes, "use_weights", Mock(side_effect=fault))
+    assert refused(post(page, "weights/use", weights="default")) == said
+    monkeypatch.setattr(tasks, "prove", Mock(side_effect=fault))
+    assert done(page, "match", **MATCH)[-1]["error"] == said
     assert not page.get("/api/match").json()["match"]["running"]
+    monkeypatch.setattr(games.tempfile, "TemporaryDirectory", Mock(side_effect=fault))
+    assert done(page, "drill", text=PGN, name="mine.pgn", player="Anna")[-1]["error"] == said
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -720,6 +686,16 @@ def test_a_tab_that_is_closed_during_a_message_causes_no_error() -> None:
     assert socket.is_gone
 
 
+def test_a_searcher_given_back_is_not_stopped_by_the_work_before() -> None:
+    stop, called = Stop(), list[int]()
+    with stop.calling(lambda: called.append(1)):
+        stop.set()
+    stop.set()
+    assert called == [1]
+    with stop.calling(lambda: called.append(2)):
+        assert called == [1, 2], "at once, as it is to end already"
+
+
 def test_a_searcher_is_used_again_and_as_if_it_were_new() -> None:
     searchers, position = Searchers(), Position(MIDDLEGAME)
     first, second = load_evaluation("default"), load_evaluation("gen1")
@@ -736,16 +712,6 @@ def test_a_searcher_is_used_again_and_as_if_it_were_new() -> None:
         one.is_analysing, one.multipv, one.strength = True, 5, at_level(3)
         last = one.search(position, Limits(depth=5)).line
         assert fresh and last and (last.nodes, last.score, last.pv) == (fresh.nodes, fresh.score, fresh.pv)
-
-
-def test_a_searcher_given_back_is_not_stopped_by_the_work_before() -> None:
-    stop, called = Stop(), list[int]()
-    with stop.calling(lambda: called.append(1)):
-        stop.set()
-    stop.set()
-    assert called == [1]
-    with stop.calling(lambda: called.append(2)):
-        assert called == [1, 2], "at once, as it is to end already"
 
 
 def test_pieces_are_those_of_python_chess(page: TestClient) -> None:
@@ -771,7 +737,7 @@ def test_a_search_is_followed_line_by_line_and_stopped(page: TestClient) -> None
 
 def test_a_line_is_shown_move_by_move_with_what_it_leads_to(page: TestClient) -> None:
     line = {"fen": MIDDLEGAME, "moves": ["d3h7"], "line": ["f6h7", "d1c2"], "weights": "default"}
-    answer = page.post("/api/line", json=line).json()
+    answer = answer_to(page, "line", **line)
     assert [step["san"] for step in answer["steps"]] == ["Nxh7", "Qc2"]
     end = Position(MIDDLEGAME)
     end.push_all(["d3h7", "f6h7", "d1c2"])
@@ -782,9 +748,9 @@ def test_a_line_is_shown_move_by_move_with_what_it_leads_to(page: TestClient) ->
 
 def test_a_threat_has_a_move_and_a_sentence(page: TestClient) -> None:
     fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3"
-    answer = post(page, "threat", fen=fen, weights="default").json()
+    answer = answer_to(page, "threat", fen=fen, weights="default")
     assert answer["move"] == "h4e4" and answer["threat"].startswith("Black threatens Qxe4+")
-    assert post(page, "threat", fen=Position().fen()).json() == dict.fromkeys(("threat", "move", "score", "depth"))
+    assert answer_to(page, "threat", fen=Position().fen()) == dict.fromkeys(("threat", "move", "score", "depth"))
 
 
 TREE = """[White "A"]
@@ -797,13 +763,13 @@ TREE = """[White "A"]
 
 
 def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestClient) -> None:
-    (game,) = post(page, "read", text=TREE).json()["games"]
+    (game,) = answer_to(page, "read", text=TREE)["games"]
     reply = game["moves"][1]
     assert reply["comment"] == "good" and reply["nags"] == [1]
     assert [move["san"] for move in reply["variations"][0]] == ["c5", "Nf3"]
     assert game["comment"] == "both young" and reply["variations"][0][0]["before"] == "sharper"
     same = {name: game[name] for name in ("fen", "tags", "comment", "moves")}
-    written = page.post("/api/pgn/text", json=same).json()
+    written = answer_to(page, "pgn/text", **same)
     body = written["text"].split("\n\n", 1)[1]
     assert body.split() == TREE.split("\n\n", 1)[1].split()
     start = Position().fen()
@@ -814,13 +780,13 @@ def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestCli
         {"tags": {"White": 1}},
         {"moves": [{"uci": "e2e4", "nags": [-1]}]},
     ):
-        assert refused(page.post("/api/pgn/text", json={"fen": start, **wrong}))
+        assert refused(post(page, "pgn/text", fen=start, **wrong))
 
 
 def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -> None:
     def result(moves: str, **tags: str) -> str:
         answer = {"fen": Position().fen(), "tags": tags, "moves": [{"uci": move} for move in moves.split()]}
-        text = page.post("/api/pgn/text", json=answer).json()["text"]
+        text = answer_to(page, "pgn/text", **answer)["text"]
         return text.split()[-1]
 
     mate = "f2f3 e7e5 g2g4 d8h4"
@@ -829,29 +795,22 @@ def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -
 
 def test_a_game_that_castles_as_only_chess960_does_becomes_pgn(page: TestClient) -> None:
     start = "4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1"
-    for move in post(page, "explain", fen=start).json()["moves"]:
+    for move in answer_to(page, "explain", fen=start)["moves"]:
         if move["san"] == "O-O":
-            text = post(page, "pgn/text", fen=start, moves=[{"uci": move["uci"]}]).json()["text"]
-    (again,) = post(page, "read", text=text).json()["games"]
+            text = answer_to(page, "pgn/text", fen=start, moves=[{"uci": move["uci"]}])["text"]
+    (again,) = answer_to(page, "read", text=text)["games"]
     assert [move["san"] for move in again["moves"]] == ["O-O"] and again["fault"] is None
-
-
-def test_variations_too_deep_in_each_other_are_refused(page: TestClient) -> None:
-    moves: list[Any] = [{"uci": "e2e4"}]
-    for _ in range(30):
-        moves = [{"uci": "e2e4", "variations": [moves]}]
-    assert "deep" in refused(post(page, "pgn/text", fen=Position().fen(), moves=moves))
 
 
 def test_an_opening_has_a_name_however_it_is_reached(page: TestClient) -> None:
     moves = ["g1f3", "b8c6", "e2e4", "e7e5", "f1b5", "a7a6", "h2h3"]
-    answer = post(page, "opening", fen=Position().fen(), moves=moves).json()
+    answer = answer_to(page, "opening", fen=Position().fen(), moves=moves)
     assert answer == {"eco": "C70", "name": "Ruy Lopez, Morphy Defence"}
-    assert post(page, "opening", fen=Position().fen()).json() == {"eco": None, "name": None}
+    assert answer_to(page, "opening", fen=Position().fen()) == {"eco": None, "name": None}
 
 
-def test_a_closed_tab_stops_its_search(page: TestClient) -> None:
-    running = page.app.state.running  # type: ignore[attr-defined]
+def test_a_closed_tab_stops_its_search(page: TestClient, state: ServerState) -> None:
+    running = state.running
     with connect(page, "/ws/search") as socket:
         socket.send_json({"fen": MIDDLEGAME})
         assert socket.receive_json()[0]["type"] == "line"
@@ -896,18 +855,40 @@ def test_a_game_is_annotated_move_by_move_or_from_a_move_on(page: TestClient) ->
     assert [(move["ply"], move["san"]) for move in later if move["type"] == "move"] == [(3, "Qh5")]
 
 
-def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: ServerState, tmp_path: Path) -> None:
-    with connect(page, "/ws/learn") as socket:
-        body = {"text": few_games(tmp_path).read_text(), "name": "few.pgn", "weights": "greko2015-before-training"}
-        socket.send_json(body)
-        answer = heard(socket, "done")
+def test_learning_is_followed_step_by_step_and_kept(page: TestClient, tmp_path: Path) -> None:
+    games = few_games(tmp_path).read_text().split("[Event ")[1:]
+    texts = ("".join(f"[Event {game}" for game in part) for part in (games[:100], games[100:]))
+    files = [{"name": f"{name}.pgn", "text": text} for name, text in zip("ab", texts, strict=True)]
+    answer = done(page, "learn", files=files, weights="greko2015-before-training")
     steps, last = [message for message in answer if message["type"] == "step"], answer[-1]
     assert last["type"] == "done", last
     assert steps[-1]["train"] < steps[0]["train"] and len(steps[0]["weights"]) == len(TERMS)
-    assert last["record"]["files"] == ["few.pgn"]
-    assert page.get("/api/learning").json() == {"record": last["record"], "weights": last["weights"]}
-    values = page.get("/api/weights", params={"weights": last["weights"]["id"]}).json()["values"]
-    assert values == {line["name"]: line["new"] for line in last["record"]["summary"]["weights"]}
+    assert last["record"]["files"] == ["a.pgn", "b.pgn"] and last["record"]["summary"]["games"] == 200
+    assert last["weights"]["name"] == "learned from a.pgn and 1 more"
+    words = [message["what"] for message in answer if message["type"] == "progress"]
+    assert any("a.pgn" in what for what in words) and not any("sent-" in what for what in words)
+    assert page.get("/api/learning").json() == {name: last[name] for name in ("record", "weights", "old")}
+    for entry, field in (("weights", "new"), ("old", "old")):
+        lines = last["record"]["summary"]["weights"]
+        assert values_of(page, last[entry]["id"]) == {line["name"]: line[field] for line in lines}
+    error = done(page, "learn", text="no games here", name="mine.pgn")[-1]
+    assert error["type"] == "error" and "mine.pgn" in error["error"] and "/tmp" not in error["error"]
+
+
+def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> None:
+    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8").split("[Event ")[1:41]
+    body = {"text": "".join(f"[Event {game}" for game in games), "weights": "default", "first": 20, "last": 22}
+    last = done(page, "learn", **body, target="blend=0.5", teacher=True, phases=2, per_game=3)[-1]
+    assert last["type"] == "done", last
+    lines = {line["name"] for line in last["record"]["summary"]["weights"]}
+    assert {"BishopMobility_mg", "BishopMobility_eg"} <= lines
+    assert last["record"]["summary"]["positions"] <= 3 * 40
+    for wrong, said in (
+        ({"target": "blend=2"}, "blend=X needs an X from 0 to 1"),
+        ({"phases": 3}, "phases must be a whole number from 1 to 2"),
+        ({"weights": "gen1.net"}, "no weights to learn"),
+    ):
+        assert said in done(page, "learn", **{**body, **wrong})[-1]["error"]
 
 
 def test_learning_stopped_before_it_has_a_result_says_only_that(tmp_path: Path) -> None:
@@ -917,85 +898,33 @@ def test_learning_stopped_before_it_has_a_result_says_only_that(tmp_path: Path) 
         learn(Fields(body), ServerState(), lambda _: None, stop)
 
 
-def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> None:
-    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
-    games = "".join(f"[Event {part}" for part in games.split("[Event ")[1:41])
-    body = {"text": games, "name": "few.pgn", "weights": "default", "first": 20, "last": 22}
-    more = {"target": "blend=0.5", "teacher": True, "phases": 2, "per_game": 3}
-    with connect(page, "/ws/learn") as socket:
-        socket.send_json({**body, **more})
-        last = heard(socket, "done")[-1]
-        assert last["type"] == "done", last
-        lines = {line["name"] for line in last["record"]["summary"]["weights"]}
-        assert {"BishopMobility_mg", "BishopMobility_eg"} <= lines
-        assert last["record"]["summary"]["positions"] <= 3 * 40
-        for wrong, said in (
-            ({"target": "blend=2"}, "blend=X needs an X from 0 to 1"),
-            ({"phases": 3}, "phases must be a whole number from 1 to 2"),
-            ({"weights": "gen1.net"}, "no weights to learn"),
-        ):
-            socket.send_json({**body, **wrong})
-            assert said in heard(socket, "done")[-1]["error"]
-
-
-def test_learning_from_nothing_says_so_by_the_name_of_the_file(page: TestClient) -> None:
-    error = done(page, "learn", text="no games here", name="mine.pgn")[-1]
-    assert error["type"] == "error" and "mine.pgn" in error["error"] and "/tmp" not in error["error"]
-
-
-def test_files_that_were_learned_from_are_known_by_their_names(page: TestClient) -> None:
-    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8").split("[Event ")
-    parts = ["".join(f"[Event {game}" for game in games[first : first + 20]) for first in (1, 21)]
-    files = [{"name": f"{name}.pgn", "text": text} for name, text in zip("ab", parts, strict=True)]
-    answer = done(page, "learn", files=files, weights="default", target="search", teacher=True)
-    assert answer[-1]["type"] == "done", answer[-1]
-    record = answer[-1]["record"]
-    assert record["files"] == ["a.pgn", "b.pgn"] and record["summary"]["games"] == 40
-    assert answer[-1]["weights"]["name"] == "learned from a.pgn and 1 more"
-    words = [message["what"] for message in answer if message["type"] == "progress"]
-    assert any("a.pgn" in what for what in words) and not any("sent-" in what for what in words)
-
-
-def test_a_match_reports_each_game_and_the_standing(page: TestClient) -> None:
-    with connect(page, "/ws/match") as socket:
-        players = {"new": {"weights": "default"}, "old": {"weights": "default", "changes": {"VAL_Q": 100}}}
-        socket.send_json({**players, "games": 6, "nodes": 200})
-        trial, *games, last = heard(socket, "done")
-        assert [game["number"] for game in games] == [1, 2, 3, 4, 5, 6] and trial["most"] == 6
-        for game in games:
-            board = chess.Board(game["fen"])
-            for move in game["moves"]:
-                board.push_uci(move)
-            assert board.fen().split()[0] == game["fens"][-1].split()[0]
-        points = sum(game["points"] for game in games)
-        standing = last["standing"]
-        assert standing == games[-1]["standing"] and standing["wins"] + standing["draws"] / 2 == points
-        assert points >= 4, "who knows what a queen is worth wins"
-        socket.send_json({**players, "nodes": 50_000})
-        assert socket.receive_json()
-        socket.send_json({"stop": True})
-        assert heard(socket, "done")[-1]["interrupted"]
-
-
-def test_a_match_goes_on_when_its_tab_closes_and_is_found_again(page: TestClient) -> None:
+def test_a_match_reports_each_game_and_goes_on_when_its_tab_closes(page: TestClient) -> None:
     players = {"new": {"weights": "default"}, "old": {"weights": "default", "changes": {"VAL_Q": 100}}}
+    trial, *games, last = done(page, "match", **players, games=6, nodes=200)
+    assert [game["number"] for game in games] == [1, 2, 3, 4, 5, 6] and trial["most"] == 6
+    for game in games:
+        board = chess.Board(game["fen"])
+        for move in game["moves"]:
+            board.push_uci(move)  # raises an error for an illegal one
+    points, standing = sum(game["points"] for game in games), last["standing"]
+    assert standing == games[-1]["standing"] and standing["wins"] + standing["draws"] / 2 == points
+    assert points >= 4, "who knows what a queen is worth wins"
     with connect(page, "/ws/match") as socket:
         socket.send_json({**players, "nodes": 300, "games": 400})
         while not any(message["type"] == "game" for message in socket.receive_json()):
             pass
     found = page.get("/api/match").json()["match"]
     assert found["running"] and found["old"]["changes"] == {"VAL_Q": 100}
-    with connect(page, "/ws/match") as socket, connect(page, "/ws/match") as other:
-        other.send_json(players)
-        assert "already being played" in heard(other, "error")[-1]["error"]
+    assert "already being played" in done(page, "match", **players)[-1]["error"]
+    with connect(page, "/ws/match") as socket:
         socket.send_json({"follow": True})
-        earlier = []
+        earlier: list[Any] = []
         while len(earlier) < 3:
             earlier += [message for message in socket.receive_json() if message["type"] == "game"]
         assert [game["number"] for game in earlier[:2]] == [1, 2]
         socket.send_json({"stop": True})
         last = heard(socket, "done")[-1]
-    assert last["standing"]["games"] >= 3
+    assert last["standing"]["games"] >= 3 and last["interrupted"]
     assert not page.get("/api/match").json()["match"]["running"]
     post(page, "learning/drop")
     assert page.get("/api/match").json()["match"] is None
@@ -1021,9 +950,9 @@ def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient)
 
 
 def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, data_folder: Path) -> None:
-    answer = post(page, "weights/use", weights="default", changes={"RookOpen": 77}).json()
+    answer = answer_to(page, "weights/use", weights="default", changes={"RookOpen": 77})
     assert answer["file"] == str(data_folder / "weights.txt")
-    assert page.get("/api/weights").json()["values"]["RookOpen"] == 77
+    assert values_of(page)["RookOpen"] == 77
     post(page, "weights/use", weights="default", changes={})
     assert "77" in (data_folder / "weights.old").read_text()
     assert "no weights" in refused(post(page, "weights/use", weights="gen1.net"))
@@ -1086,16 +1015,16 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: 
             assert len(opened["due"]) == due, opened
             (identity,) = opened["exercises"]
             about = {"practice": opened["practice"], "exercise": identity}
-            refused_move = page.post("/api/drill/answer", json={**about, "move": "Ra2"}).json()
+            refused_move = answer_to(page, "drill/answer", **about, move="Ra2")
             assert not refused_move["right"] and refused_move["refutation"]
-            assert "a1" in page.post("/api/drill/answer", json=about).json()["hint"]
-            assert page.post("/api/drill/answer", json={**about, "move": "a1a8"}).json()["right"]
-            assert page.post("/api/drill/review", json={**about, "found": True}).json()["due"] == []
+            assert "a1" in answer_to(page, "drill/answer", **about)["hint"]
+            assert answer_to(page, "drill/answer", **about, move="a1a8")["right"]
+            assert answer_to(page, "drill/review", **about, found=True)["due"] == []
         kept = load_progress(tmp_path / "mine.pgn.drill.json")
         assert kept is not None and list(kept.cards) == [identity]
-        assert "no longer known" in refused(page.post("/api/drill/answer", json=about | {"practice": "/etc/passwd"}))
-        monkeypatch.setattr(panel, "held", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
-        assert refused(page.post("/api/drill/review", json={**about, "found": True})).endswith(".drill.json': no room")
+        assert "no longer known" in refused(post(page, "drill/answer", **about | {"practice": "/etc/passwd"}))
+        monkeypatch.setattr(panel.files, "held", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
+        assert refused(post(page, "drill/review", **about, found=True)).endswith(".drill.json': no room")
         with connect(page, "/ws/profile") as socket:
             socket.send_json({"file": True, "player": "nobody"})
             assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]
@@ -1136,7 +1065,8 @@ def test_a_file_the_explorer_cannot_begin_with_is_refused_in_a_sentence(argument
 
 def test_on_windows_no_other_server_may_listen_on_the_same_port(monkeypatch: pytest.MonkeyPatch) -> None:
     def has(option: int) -> bool:
-        with listen(0) as listener:
+        with listen(0) as listener, socket.create_connection(listener.getsockname()):
+            assert listener.accept()[0].proto == socket.IPPROTO_TCP, "else asyncio leaves Nagle's algorithm on"
             return listener.getsockopt(socket.SOL_SOCKET, option) != 0
 
     exclusive = socket.SO_KEEPALIVE  # stands for it where there is none

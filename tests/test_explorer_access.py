@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from merino.eval.linear.registry import TERMS
 from tests.access import RULES, violations
 from tests.browser import Page, at, needs_browser
 
 pytestmark = needs_browser
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+ENDGAME = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
 
 
-@pytest.mark.parametrize("scheme", RULES)
-def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page, scheme: str) -> None:
-    page.prefer(scheme)
+def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page) -> None:
     page.set_out(analysis=True)
     page.open(at(MIDDLEGAME))
     page.until(lambda: page.text("#lines-by .line-reasons"))
+    page.run("document.getElementById('analysis-switch').focus()")
+    page.keys(Keys.TAB, Keys.TAB)
+    page.until(lambda: page.all("#mini-board image"))
+    move = page.run("return document.activeElement.closest('#lines-by') && document.activeElement.textContent")
+    page.keys(Keys.ENTER)
+    page.until(lambda: page.moves == [move])
     page.keys("a")  # what was found stays, and axe has the processor for itself
+    page.open(at(ENDGAME))  # with few moves, which are many cells
     found = {}
     for name in TABS:
         page.tab(name)
         page.until(lambda name=name: page.shown(f"#panel-{name}"))
-        part = ["#tabs", f"#panel-{name}"] if found else None  # all else is the same under every tab
-        found[name] = violations(page, scheme, part)
+        levels = page.run(LEVELS)
+        assert max(later - level for level, later in pairwise(levels)) == 1, (name, levels)
+        assert page.run(UNNAMED) == 0, name
+        for scheme in RULES:
+            page.prefer(scheme)
+            part = ["#tabs", f"#panel-{name}"] if (scheme, TABS[0]) in found else None  # all else is as it was
+            found[scheme, name] = violations(page, scheme, part)
     page.prefer("light")
     assert not any(found.values()), "\n".join(f"{name}: {each}" for name, all_ in found.items() for each in all_)
 
@@ -48,14 +56,6 @@ COLOURS = (
     " found[name] = getComputedStyle(probe).color.match(/\\d+/g).map(Number); } probe.remove(); return found"
 )
 
-STROKES = """
-    return [...document.querySelectorAll(arguments[0])].map((group) =>
-        [...group.querySelectorAll(arguments[1])].map((line) => {
-            const { stroke, strokeOpacity, strokeWidth } = getComputedStyle(line);
-            const colour = stroke.match(/\\d+/g).map(Number);
-            return { colour, opacity: +strokeOpacity, width: parseFloat(strokeWidth) };
-        }));
-"""
 
 DASHES = "return [...document.querySelectorAll(arguments[0])].map((line) => getComputedStyle(line).strokeDasharray)"
 
@@ -84,45 +84,20 @@ def unread(colours: dict[str, float], texts: tuple[str, ...], papers: tuple[str,
     return {pair: ratio for pair, ratio in ratios.items() if ratio < MIN_CONTRAST}
 
 
-def test_arrows_stand_out_from_their_outline_and_it_from_coloured_squares(page: Page) -> None:
-    page.until(lambda: page.pieces)
-    kinds = ("best", "threat", "tried")
-    arrows = [{"uci": f"{file}1{file}6", "kind": kind, "share": 0.5} for file, kind in zip("adh", kinds, strict=True)]
-    page.of_module("board/board.js", f"module.showArrows('a test', {json.dumps(arrows)})")
-    page.until(lambda: len(page.all(".arrows g")) == len(kinds))
-    blue = page.run(COLOURS, ["blue"])["blue"][:3]
-    for outline, line in page.run(STROKES, ".arrows g", "line"):
-        assert outline["width"] > line["width"]
-        paper = laid(outline, blue)
-        drawn, around, square = map(luminance, (laid(line, paper), paper, blue))
-        assert contrast(around, drawn) > 3 and contrast(around, square) > 2
-    heads = page.run(STROKES, ".head", ".outline")
-    assert [outline["colour"] for (outline,) in heads] == [[246, 244, 239]] * len(heads) and len(heads) >= len(kinds)
-
-
-def laid(stroke: dict[str, Any], paper: Sequence[float]) -> list[float]:
-    """The colour of a stroke that lets some of the paper through."""
-    opacity = stroke["opacity"]
-    return [opacity * own + (1 - opacity) * below for own, below in zip(stroke["colour"], paper, strict=True)]
-
-
-def test_boards_and_pieces_are_chosen_and_can_be_read_on_all_of_them(page: Page) -> None:
-    page.click("#look")
-    page.click("#look-pieces [data-value=plain]")
-    page.until(lambda: drawings(page) == {"/pieces/plain/"})
-    assert violations(page, "light", ["#look-dialog"]) == []
-    names = page.values_of("#look-board button", "e.dataset.value")
+def test_boards_are_chosen_and_can_be_read_on_all_of_them(page: Page) -> None:
+    page.click("#help")
+    assert violations(page, "light", ["#help-dialog"]) == []
+    names = page.values_of("#board-colours option", "e.value")
     faults = {}
     for scheme in RULES:
         page.prefer(scheme)
         for name in names:
-            page.click(f"#look-board [data-value={name}]")
+            page.choose("#board-colours", name)
             faults[scheme, name] = unread(luminances(page, [*BOARD_TEXTS, *SQUARES]), BOARD_TEXTS, SQUARES)
     page.prefer("light")
-    assert len(faults) == 2 * len(names) >= 8 and not any(faults.values()), faults
+    assert len(faults) == 2 * len(names) >= 6 and not any(faults.values()), faults
     page.reload()
     assert page.run("return document.documentElement.dataset.board") == names[-1]
-    assert drawings(page) == {"/pieces/plain/"}
 
 
 MARKS = ("last", "chosen", "focus", "over", "capture", "target", "term")
@@ -148,7 +123,7 @@ def test_texts_marks_and_lines_of_graphs_are_seen_on_what_they_lie_on(page: Page
     grades = luminances(page, ["blunder", "mistake", "inaccuracy"]).values()
     faint = [(line, paper) for line in (*lines, *grades) for paper in papers if contrast(line, paper) < 3]
     marks = page.run(MARKED, MARKS)
-    for board in ("stone", "wood", "green", "sea", "paper"):
+    for board in ("stone", "wood", "green"):
         page.run("document.documentElement.dataset.board = arguments[0]", board)
         for ground, colour in page.run(COLOURS, GROUNDS).items():
             for name, (*drawn, opacity) in marks.items():
@@ -159,47 +134,26 @@ def test_texts_marks_and_lines_of_graphs_are_seen_on_what_they_lie_on(page: Page
     assert faint == []
 
 
-def drawings(page: Page) -> set[str]:
-    """The folders that the pieces on the board come from."""
-    addresses = page.values_of(".pieces image", "e.href.baseVal")
-    return {address.rpartition("/")[0] + "/" for address in addresses}
-
-
 SEEN = (
     "return [...document.querySelectorAll('button, select, textarea, input[type=range], .switch')]"
     ".filter((each) => each.checkVisibility() && !each.closest('svg, table, .board, .move-list, .lines'))"
     ".map((each) => each.id || each.outerHTML)"
 )
-CUT = (
-    "return [...document.querySelectorAll('.line-reasons, .line-moves')]"
-    ".filter((e) => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"
-)
 
 
 def test_on_paper_there_is_all_to_read_and_nothing_to_press(page: Page) -> None:
-    page.resize(700, 800)
-    page.set_out(analysis=True)
     page.open(at(MIDDLEGAME))
-    page.until(lambda: page.text("#lines-by .line-reasons"))
-    for name in ("terms", "weights", "learning"):
-        page.tab(name)
-        page.until(lambda name=name: page.shown(f"#panel-{name}"))
-        page.emulate(media="print", features={"prefers-color-scheme": "dark"})
-        seen, cut = page.run(SEEN), page.run(CUT)
-        numbers = page.values_of("#panel-weights input[type=number]", "e.checkVisibility() && e.value")
-        parts = [part for part in ("#board", "#verdict", "#term-table") if page.shown(part)]
-        styles = page.values_of("body, tfoot", "[getComputedStyle(e).backgroundColor, getComputedStyle(e).display]")
-        page.emulate()
-        assert seen == [] and cut == [], name
-        assert styles[0][0] == "rgb(255, 255, 255)" and styles[1][1] == "table-row-group"
-        assert parts[:2] == ["#board", "#verdict"] and (len(parts) == 3) == (name == "terms")
-        assert name != "weights" or (len(numbers) >= len(TERMS) and "1093" in numbers)
+    page.emulate(media="print", features={"prefers-color-scheme": "dark"})
+    seen, parts = page.run(SEEN), [part for part in ("#board", "#verdict", "#term-table") if page.shown(part)]
+    paper = page.run("return getComputedStyle(document.body).backgroundColor")
+    page.emulate()
+    assert seen == [] and len(parts) == 3 and paper == "rgb(255, 255, 255)"
 
 
 LETTERS = {"usual": (16, 15.0), "large": (32, 30.0)}  # pixels that the reader has chosen, and those of the page
 
 
-@pytest.mark.parametrize(("letters", "width"), [("large", 390), ("usual", 360), ("usual", 1000)])
+@pytest.mark.parametrize(("letters", "width"), [("large", 390), ("usual", 360)])
 def test_letters_are_as_large_as_the_reader_wants(page: Page, letters: str, width: int) -> None:
     chosen, expected = LETTERS[letters]
     page.resize(width, 640, touch=width < 600)
@@ -215,19 +169,8 @@ def test_letters_are_as_large_as_the_reader_wants(page: Page, letters: str, widt
     assert max(page.values_of(".board-bar > *", right)) <= page.values_of(".left", right)[0]
     assert max(page.values_of("[role=tab]", right)) <= width
     page.command("Page.setFontSizes", {"fontSizes": {"standard": 16}})
-
-
-def test_every_part_of_the_analysis_is_reached_by_keys(page: Page) -> None:
-    page.set_out(analysis=True)
-    page.open(at(MIDDLEGAME))
-    page.until(lambda: page.text("#lines-by .line-reasons"))
-    page.run("document.getElementById('analysis-switch').focus()")
-    page.keys(Keys.TAB, Keys.TAB)
-    page.until(lambda: page.run("return document.activeElement.closest('#lines-by') !== null"))
-    page.until(lambda: page.all("#mini-board image"))
-    move = page.run("return document.activeElement.textContent")
-    page.keys(Keys.ENTER)
-    page.until(lambda: page.moves == [move])
+    page.move("f3", "e5")
+    page.until_moves("Ne5")
 
 
 FOCUSED = (
@@ -245,18 +188,6 @@ def press(page: Page, selector: str, key: str = Keys.ENTER) -> None:
 def focused(page: Page) -> str:
     """What has the focus: its id, its square, or its name."""
     return str(page.run(FOCUSED)).strip()
-
-
-def test_the_keyboard_sees_the_square_it_comes_to_and_stays_there(page: Page) -> None:
-    page.keys("b")
-    assert focused(page) == "e1" and page.all(".marks .focus")
-    for key, attribute in (("v", "#way [data-value=attributed]"), ("f", ".rank")):
-        before = page.run("return document.querySelector(arguments[0]).outerHTML", attribute)
-        page.keys(key)
-        page.until(
-            lambda a=attribute, b=before: page.run("return document.querySelector(arguments[0]).outerHTML", a) != b
-        )
-        assert focused(page) == "e1" and page.all(".marks .focus")
 
 
 def test_what_is_drawn_again_keeps_the_focus_of_the_keyboard(page: Page) -> None:
@@ -287,10 +218,8 @@ def test_where_a_control_goes_the_focus_is_on_one_near_it(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.keys("?")
     press(page, "#show-welcome")
-    assert focused(page) == "tour-start"
-    press(page, "#tour-start")
-    page.until(lambda: focused(page) == "tour-next")
-    page.keys(Keys.ESCAPE)
+    assert focused(page) == "welcome-close"
+    page.keys(Keys.ENTER)
     page.until(lambda: not page.find("#welcome").is_displayed())
     assert page.run("return document.activeElement.closest('.right') !== null")
     page.keys("m")
@@ -298,15 +227,6 @@ def test_where_a_control_goes_the_focus_is_on_one_near_it(page: Page) -> None:
     press(page, "#free-play")
     page.until(lambda: not page.find("#free-controls").is_displayed())
     assert page.run("return document.activeElement.closest('.left') !== null")
-
-
-def test_keys_of_letters_work_with_caps_lock(page: Page) -> None:
-    page.set_out(analysis=False)
-    page.open(at(MIDDLEGAME))
-    turned = "return document.querySelector('[data-square]').dataset.square"
-    before = page.until(lambda: page.run(turned))
-    page.run("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'F', bubbles: true }))")
-    page.until(lambda: page.run(turned) != before)
 
 
 LISTEN = (
@@ -375,9 +295,9 @@ def test_the_menu_closes_where_the_keyboard_leaves_it(page: Page) -> None:
     press(page, "#share")
     page.until(lambda: focused(page) == "copy-fen")
     page.keys(Keys.END)
-    assert focused(page) == "save-png"
+    assert focused(page) == "save-svg"
     page.keys(Keys.TAB)
-    assert not page.find("#share-menu").is_displayed() and focused(page) == "look"
+    assert not page.find("#share-menu").is_displayed() and focused(page) == "theme"
     assert page.find("#share").get_attribute("aria-expanded") == "false"
     page.click("#share")
     page.click("#share")
@@ -406,34 +326,11 @@ LEVELS = (
 UNNAMED = "return [...document.querySelectorAll('th')].filter((e) => !e.textContent && !e.querySelector('img')).length"
 
 
-def test_no_level_of_headings_is_left_out_and_each_column_has_a_name(page: Page) -> None:
-    page.open(at(MIDDLEGAME))
-    for name, content in (("pieces", ".bars"), ("compare", "#compare-scores"), ("learning", ".stage")):
-        page.tab(name)
-        page.until(lambda content=content: page.all(f"#panels {content}"))
-        levels = page.run(LEVELS)
-        assert max(later - level for level, later in pairwise(levels)) == 1, (name, levels)
-        assert page.run(UNNAMED) == 0, name
-
-
 def spoken(page: Page, role: str) -> list[tuple[str, str]]:
     """The names of all elements of a role, as screen readers get them, each with its description."""
     nodes = page.command("Accessibility.getFullAXTree", {})["nodes"]
     known = [node for node in nodes if not node["ignored"] and node["role"]["value"] == role]
     return [tuple(str(node.get(key, {}).get("value", "")) for key in ("name", "description")) for node in known]
-
-
-def test_lines_of_a_graph_differ_by_more_than_their_colour(page: Page) -> None:
-    page.enter(GAME)
-    page.until(lambda: len(page.moves) == 10)
-    page.tab("games")
-    page.until(lambda: page.all("#course .blunder"))
-    page.run("document.querySelector('#panel-games details').open = true")
-    for name in ("KnightCenter", "BishopCenter", "PawnCenter"):
-        page.click(f'#panel-games input[data-term="{name}"]')
-    page.until(lambda: len(page.all("#course-terms .legend span")) >= 3)
-    drawn, seen = (page.run(DASHES, f"#course-terms {place} path") for place in (".chart-place .line", ".legend .line"))
-    assert drawn == seen and len(set(drawn)) == len(drawn) >= 3
 
 
 def test_a_graph_says_which_move_it_is_at_and_where_its_lines_go(page: Page) -> None:
@@ -450,10 +347,13 @@ def test_a_graph_says_which_move_it_is_at_and_where_its_lines_go(page: Page) -> 
     page.until(lambda: re.fullmatch(r"5\. Qg4\?\? blunder, White's chances \d+%", page.run(value)))
     page.until(lambda: page.text("#annotate") == "Search deeper")
     page.run("document.querySelector('#panel-games details').open = true")
-    page.click(".checks input")
-    page.until(lambda: page.all("#course-terms .series"))
+    for name in ("KnightCenter", "BishopCenter", "PawnCenter"):
+        page.click(f'#panel-games input[data-term="{name}"]')
+    page.until(lambda: len(page.all("#course-terms .legend span")) == 3)
+    drawn, seen = (page.run(DASHES, f"#course-terms {place} path") for place in (".chart-place .line", ".legend .line"))
+    assert drawn == seen and len(set(drawn)) == len(drawn) == 3, "they differ by more than their colour"
     words = dict(spoken(page, "image"))["Terms in the course of the game"]
-    assert re.fullmatch(r"[A-Z][a-z ]+ from \S+ to \S+", words)
+    assert re.match(r"[A-Z][a-z ]+ from \S+ to \S+", words)
 
 
 def test_a_large_screen_has_large_graphs_and_a_name_for_what_is_in_its_own_column(page: Page) -> None:
@@ -491,7 +391,8 @@ def test_keys_of_one_character_can_be_switched_off(page: Page) -> None:
     page.click("#help")
     assert not page.find("#letter-keys").is_selected()
     page.click("#letter-keys")
-    page.keys(Keys.ESCAPE, "m")
+    page.keys(Keys.ESCAPE)
+    page.run("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'M', bubbles: true }))")  # Caps Lock
     page.until(lambda: page.find("#free-controls").is_displayed())
 
 
@@ -509,10 +410,15 @@ def test_squares_say_their_shapley_values_and_whether_they_can_be_reached(page: 
     page.until(lambda: page.text("#live").startswith("e6, black pawn") and "reached" not in page.text("#live"))
 
 
-def test_tab_comes_to_a_square_of_the_board_and_leaves_it(page: Page) -> None:
+def test_the_keyboard_comes_to_a_square_of_the_board_stays_there_and_leaves_it(page: Page) -> None:
     press(page, "#way [tabindex='0']", Keys.TAB)
     assert focused(page) == "e1" and page.all(".marks .focus")
-    page.keys(Keys.ARROW_UP, Keys.TAB)
+    for key, drawn in (("v", "#way [data-value=attributed]"), ("f", ".rank")):
+        before = page.values_of(drawn, "e.outerHTML")[0]
+        page.keys(key)
+        page.until(lambda drawn=drawn, before=before: page.values_of(drawn, "e.outerHTML")[0] != before)
+        assert focused(page) == "e1" and page.all(".marks .focus")
+    page.keys(Keys.ARROW_DOWN, Keys.TAB)
     assert page.run("return document.activeElement.closest('#game-controls') !== null")
     page.run("document.querySelector('.skip').click()")
     page.keys(Keys.TAB)

@@ -55,41 +55,24 @@ def first_moves(page: Page, plies: int = 1) -> list[str]:
     return [str(san) for san in page.run(script, plies)]
 
 
-def height(page: Page) -> float:
-    """The height of the list of lines, in pixels."""
-    return float(page.run("return document.getElementById('lines-by').getBoundingClientRect().height"))
-
-
 def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
-    analysed(page, MIDDLEGAME, analysis_lines=4)
+    analysed(page, MIDDLEGAME)
+    page.unfold(".analysis-settings summary")
+    page.choose("#analysis-lines", 4)
+    page.open(at(MIDDLEGAME))  # where their number is kept
     page.until(lambda: len(page.all(LINES)) == 4 and depth(page) > 2)
-    reached, high = depth(page), height(page)
+    height = "return document.getElementById('lines-by').getBoundingClientRect().height"
+    reached, high = depth(page), page.run(height)
     page.until(lambda: depth(page) > reached + 2 and all(row.text for row in page.all(f"{LINES} .line-reasons")))
-    assert height(page) == high, "what stands below stays where it is"
+    assert page.run(height) == high, "what stands below stays where it is"
     assert "nodes a second" in page.text("#analysis-status")
     moves = first_moves(page)
     assert len(set(moves)) == 4 and all(chess.Board(MIDDLEGAME).parse_san(san) for san in moves)
     page.until(lambda: page.text(f"{LINES} .line-score") == page.text("#analysis-score"))
     assert re.fullmatch(r"\d+%", page.text(f"{LINES} .line-share"))
-
-
-def test_the_first_lines_after_a_move_come_at_once(page: Page) -> None:
-    analysed(page, chess.STARTING_FEN)
-    page.until(lambda: page.all(LINES))
-    play = (
-        "new Promise((done) => { const began = performance.now();"
-        "const seen = new MutationObserver(() => { const first = document.querySelector('#lines-by li .number');"
-        " if (first?.textContent.startsWith('1...')) { seen.disconnect(); done(performance.now() - began); } });"
-        "seen.observe(document.getElementById('analysis'), { childList: true, subtree: true });"
-        "module.play('e2e4'); })"
-    )
-    assert float(page.store(play)) < 2000, "some 150 ms on an idle machine"
-
-
-def test_each_line_says_what_it_leads_to_as_explain_does(page: Page) -> None:
-    analysed(page, MIDDLEGAME)
-    said = re.compile(r"(After|By) .* (level|wins|has)|Nothing is taken|is worth \d\.\d\d (more|less)")
-    page.until(lambda: said.search(page.text(f"{LINES} .line-reasons")))
+    page.click("#analysis-switch")
+    page.open(at(MIDDLEGAME))
+    assert page.text("#analysis-status") == "off" and not page.all(LINES)
 
 
 def test_the_reasons_of_a_line_are_those_of_its_shown_moves(page: Page) -> None:
@@ -131,25 +114,6 @@ def test_a_move_of_a_line_shows_its_board_and_plays_it(page: Page) -> None:
     page.until(lambda: not page.find("#mini-board").is_displayed())
 
 
-def test_a_move_drawn_under_a_pointer_at_rest_shows_its_board(page: Page) -> None:
-    analysed(page, MIDDLEGAME, analysis_lines=1)
-    first = f"{LINES} .ply:first-child button"
-    page.until(lambda: page.all(first))
-    page.hover(first, until=lambda: shown_after(page, *first_moves(page)))
-    page.store("module.play('e1e6')")
-    page.until(lambda: page.text(first) == "fxe6")
-    page.store("module.goTo(0)")
-    page.until(lambda: "fxe6" not in first_moves(page) and shown_after(page, *first_moves(page)))
-
-
-def test_arrows_show_best_moves_and_the_threat(page: Page) -> None:
-    analysed(page, MIDDLEGAME)
-    page.until(lambda: page.all(".arrows .best") and page.all(".arrows .threat[data-move=c6d4]"))
-    page.unfold(".analysis-settings summary")
-    page.click("#analysis-arrows")
-    page.until(lambda: not page.all(".arrows .best"))
-
-
 def test_the_bar_follows_the_search(page: Page) -> None:
     analysed(page, MATE)
     page.until(lambda: page.text("#expected b") == "100" and page.text("#analysis-score") == "+M1")
@@ -160,44 +124,23 @@ def test_the_bar_follows_the_search(page: Page) -> None:
     page.until(lambda: "evaluation alone" in page.find("#expected").get_attribute("title"))
 
 
-def test_the_switch_and_the_number_of_lines_are_kept_between_visits(page: Page) -> None:
-    page.click("#analysis-switch")
-    page.until(lambda: len(page.all(LINES)) == 3)
-    page.unfold(".analysis-settings summary")
-    page.run("const s = document.getElementById('analysis-lines'); s.value = 2; s.dispatchEvent(new Event('change'))")
-    page.until(lambda: len(page.all(LINES)) == 2)
-    page.open(at(MIDDLEGAME))
-    page.until(lambda: len(page.all(LINES)) == 2)
-    page.click("#analysis-switch")
-    page.open(at(MIDDLEGAME))
-    assert page.text("#analysis-status") == "off" and not page.all(LINES)
-
-
-def test_two_evaluations_analyse_side_by_side(page: Page) -> None:
+def test_two_evaluations_analyse_until_nobody_looks_or_the_page_is_hidden(page: Page) -> None:
     analysed(page, MIDDLEGAME, analysis_by="default", analysis_beside="gen1.net", analysis_lines=1)
-    page.until(lambda: page.all("#lines-by li") and page.all("#lines-beside li"))
-    titles = [found.text for found in page.all("#analysis h3")]
-    assert titles == ["By default", "By net gen1"]
-
-
-def test_the_page_says_how_long_the_compiler_will_take(page: Page) -> None:
-    analysed(page, MIDDLEGAME)
-    page.until(lambda: depth(page))
-    page.run(  # as if the server compiled what an answer needs
-        "const fetched = window.fetch; window.fetch = (path, ...rest) => path === '/api/compiling'"
-        " ? Promise.resolve(new Response(JSON.stringify({compiling: {share: 0.4, seconds_left: 12}})))"
-        " : path === '/api/slow' ? new Promise((settle) => (window.settle = settle)) : fetched(path, ...rest)"
+    page.until(lambda: page.all("#lines-by li") and page.all("#lines-beside li") and depth(page) > 2)
+    assert page.texts("#analysis h3") == ["By default", "By net gen1"]
+    page.until(lambda: page.all(".arrows .best") and page.all(".arrows .threat[data-move=c6d4]"))
+    page.unfold(".analysis-settings summary")
+    page.click("#analysis-arrows")
+    page.until(lambda: not page.all(".arrows .best"))
+    page.answer({"GET /api/compiling": {"compiling": {"share": 0.4, "seconds_left": 12}}})
+    page.run(
+        "const real = fetch; window.fetch = (path, how) => path === '/api/slow'"
+        " ? new Promise((settle) => (window.settle = settle)) : real(path, how)"
     )
     page.of_module("base/server.js", "void module.get('/api/slow')")
-    words = "compiling for this machine (once): 40%, 12 s left"
-    page.until(lambda: page.text("#analysis-status") == words)
+    page.until(lambda: page.text("#analysis-status") == "compiling for this machine (once): 40%, 12 s left")
     page.run("window.settle(new Response('{}'))")
     page.until(lambda: page.text("#analysis-status").startswith("depth"))
-
-
-def test_the_analysis_rests_while_nobody_looks_or_the_page_is_hidden(page: Page) -> None:
-    analysed(page, MIDDLEGAME)
-    page.until(lambda: depth(page) > 2)
     running = partial(page.of_module, "state/analysis.js", "module.searches[0].search.isRunning")
     page.of_module("state/analysis.js", "module.patience.ms = 1")
     page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks") and not running())
@@ -220,6 +163,13 @@ def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) ->
     scores = page.texts("[data-searched]")
     values = [float(text.replace("\u2212", "-")) for text in scores if "M" not in text]
     assert values == sorted(values, reverse=True) and len(scores) == len(list(chess.Board(MIDDLEGAME).legal_moves))
+    page.run("['e1e6', 'h2h3'].forEach((move) => document.querySelector(`tr[data-move=${move}] input`).click())")
+    words = page.until(lambda: page.text("#comparison h3"))
+    page.click("#move-table thead th.move button")
+    assert page.text("#comparison h3") == words, "also where the table is sorted or left"
+    page.tab("terms")
+    page.tab("moves")
+    assert page.text("#comparison h3") == words
 
 
 def test_a_square_has_the_colour_of_its_value_whatever_square_it_is(page: Page) -> None:
@@ -235,19 +185,6 @@ def test_a_square_has_the_colour_of_its_value_whatever_square_it_is(page: Page) 
         colours.setdefault(page.values[name], set()).add(str(fill))
         assert fill[1] == "1", "nothing of the board shows through"
     assert page.values["d2"] == page.values["e2"] and all(len(fills) == 1 for fills in colours.values())
-
-
-def test_two_moves_stay_compared_when_the_table_is_sorted_or_left(page: Page) -> None:
-    page.open(at(MIDDLEGAME))
-    page.tab("moves")
-    page.until(lambda: page.all("tr[data-move]"))
-    page.run("['e1e6', 'h2h3'].forEach((move) => document.querySelector(`tr[data-move=${move}] input`).click())")
-    words = page.until(lambda: page.text("#comparison h3"))
-    page.click("#move-table thead th.move button")
-    assert page.text("#comparison h3") == words
-    page.tab("terms")
-    page.tab("moves")
-    assert page.text("#comparison h3") == words
 
 
 def test_lines_are_numbered_from_the_position_that_they_are_of(page: Page) -> None:
@@ -286,36 +223,11 @@ def asked(page: Page, *names: str) -> list[list[Any]]:
     return [[message[name] for name in names] for message in begun]
 
 
-def test_the_search_of_a_game_ends_when_another_is_on_the_board(page: Page) -> None:
+def test_a_deep_search_of_a_game_stays_deep_and_ends_with_it(page: Page) -> None:
     page.stand_in("/ws/annotate")
     page.enter("1. e4 e5")
     page.tab("games")
     page.until(lambda: asked(page, "nodes", "first") == [[2000, 1]])
-    hear(page, searched(1))
-    page.click("#new")
-    page.until(lambda: page.moves == [] and "Play or paste moves" in page.text("#panel-games"))
-    hear(page, searched(2))
-    assert page.run("return window.sent.at(-1)") == {"stop": True}
-    assert page.of_module("panels/course.js", "module.annotation.isWorking") is False
-
-
-def test_the_panel_of_games_shows_no_game_in_free_mode(page: Page) -> None:
-    page.stand_in("/ws/annotate")
-    page.enter("1. e4 e5")
-    page.tab("games")
-    page.until(lambda: asked(page, "first") == [[1]] and page.all("#course .series"))
-    page.click("#mode [data-value=free]")
-    page.until(lambda: "Free mode has no moves" in page.text("#panel-games") and not page.shown("#course"))
-    hear(page, searched(1), searched(2), DONE)  # of the game, which nobody sees
-    page.click("#mode [data-value=game]")
-    page.until(lambda: "Play or paste moves" in page.text("#panel-games"))
-
-
-def test_a_deep_search_of_a_game_stays_deep_when_a_move_is_added(page: Page) -> None:
-    page.stand_in("/ws/annotate")
-    page.enter("1. e4 e5")
-    page.tab("games")
-    page.until(lambda: asked(page, "first") == [[1]])
     hear(page, searched(1), searched(2), DONE)
     page.choose("#annotate-nodes", 200000)
     page.click("#annotate")
@@ -323,9 +235,21 @@ def test_a_deep_search_of_a_game_stays_deep_when_a_move_is_added(page: Page) -> 
     hear(page, searched(1))
     page.enter("Nf3")
     page.until(lambda: asked(page, "nodes", "first")[2:] == [[200000, 2]])
-    hear(page, searched(2), searched(3), DONE)
-    page.enter("Nc6")
-    page.until(lambda: asked(page, "nodes", "first")[3:] == [[2000, 4]])
+    hear(page, searched(2))
+    page.tab("terms")
+    page.store("module.goTo(1).then(() => module.play('c7c5'))")  # a variation ends it
+    page.until_moves("e4", "c5")
+    page.store("module.undoEdit().then(() => module.goTo(3))")
+    page.until_moves("e4", "e5", "Nf3")
+    page.tab("games")
+    page.until(lambda: len(asked(page)) == 4 and page.run("return window.sent.at(-1).nodes") == 200000)
+    page.click("#mode [data-value=free]")
+    page.until(lambda: "Free mode has no moves" in page.text("#panel-games") and not page.shown("#course"))
+    page.click("#mode [data-value=game]")
+    page.until(lambda: page.moves == [] and "Play or paste moves" in page.text("#panel-games"))
+    hear(page, searched(3))  # of the game, which nobody sees
+    assert page.run("return window.sent.at(-1)") == {"stop": True}
+    assert page.of_module("panels/course.js", "module.annotation.isWorking") is False
 
 
 def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None:
@@ -347,52 +271,16 @@ def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None
     page.until(lambda: len(asked(page)) == 2)
 
 
-def test_a_search_that_a_variation_has_ended_goes_on_when_its_game_is_back(page: Page) -> None:
-    page.stand_in("/ws/annotate")
-    page.enter("1. e4 e5 2. Nf3")
-    page.tab("games")
-    page.until(lambda: asked(page, "first") == [[1]])
-    hear(page, searched(1), searched(2), searched(3), DONE)
-    page.choose("#annotate-nodes", 200000)
-    page.click("#annotate")
-    page.until(lambda: len(asked(page)) == 2)
-    hear(page, searched(1))
-    page.tab("terms")
-    page.store("module.goTo(1).then(() => module.play('c7c5'))")
-    page.until(lambda: page.moves == ["e4", "c5"])
-    page.store("module.undoEdit().then(() => module.goTo(3))")
-    page.until(lambda: page.moves == ["e4", "e5", "Nf3"])
-    page.tab("games")
-    page.until(lambda: asked(page, "nodes", "first")[2:] == [[200000, 2]])
-
-
 BOTVINNIK = "6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 w - - 0 28"  # - Capablanca, AVRO 1938, a move later
 QUIET = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
-SAID = "#verdict .said"
+SAID, POINTED = "#verdict .said", "#panel-terms .pointed"
 
 
 def press(page: Page, begins: str) -> None:
     """Press the part of a sentence that begins so."""
-    page.until(lambda: any(each.startswith(begins) for each in parts(page)))
-    number = next(at for at, each in enumerate(parts(page)) if each.startswith(begins))
+    page.until(lambda: any(each.startswith(begins) for each in page.texts(SAID)))
+    number = next(at for at, each in enumerate(page.texts(SAID)) if each.startswith(begins))
     page.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", SAID, number)
-
-
-def parts(page: Page) -> list[str]:
-    """What can be pressed in the sentences of the verdict."""
-    found = page.run("return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", SAID)
-    return [str(each) for each in found]
-
-
-def pointed(page: Page) -> str:
-    """The text of what is marked under Terms."""
-    return page.text("#panel-terms .pointed")
-
-
-def texts(page: Page, inside: str, *selectors: str) -> list[str]:
-    """Texts of one moment: an explanation on its way may replace them between two questions."""
-    script = "return arguments[1].map((each) => document.querySelector(`${arguments[0]} ${each}`).textContent)"
-    return [str(each) for each in page.run(script, inside, selectors)]
 
 
 def numbers_in(text: str) -> list[str]:
@@ -403,15 +291,15 @@ def test_sentences_of_the_terms_lead_to_the_score_and_to_each_term(page: Page) -
     page.open(at(BOTVINNIK))
     page.tab("moves")
     press(page, "free passed pawn (e6) ")
-    said = next(each for each in parts(page) if each.startswith("free passed pawn"))
+    said = next(each for each in page.texts(SAID) if each.startswith("free passed pawn"))
     row = page.until(lambda: page.text("#term-table tr.open[data-term=PawnPassedFreeMax] .net"))
     assert f"{float(row) / 100:.2f}" == numbers_in(said)[0]
-    assert pointed(page).startswith("Pawn passed free max") and page.all("#panel-terms .detail .sum")
+    assert page.text(POINTED).startswith("Pawn passed free max") and page.all("#panel-terms .detail .sum")
     press(page, "material ")
-    page.until(lambda: pointed(page).startswith("Material"))
+    page.until(lambda: page.text(POINTED).startswith("Material"))
     page.open(at(QUIET))
     press(page, "White is ahead by 0.60 pawns")
-    page.until(lambda: pointed(page) == "+60")
+    page.until(lambda: page.text(POINTED) == "+60")
     assert violations_in_all(page, "#verdict", "#panel-terms") == []
 
 
@@ -419,14 +307,14 @@ def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) ->
     page.open(at(BOTVINNIK))
     page.of_module("panels/weights.js", 'module.useWeights("gen12.net")')
     press(page, "Black is ahead by ")
-    page.until(lambda: "score into terms" in pointed(page))
+    page.until(lambda: "score into terms" in page.text(POINTED))
     press(page, "Around this position")
-    page.until(lambda: re.search(r"The terms explain \d+% of how moves change", pointed(page)))
+    page.until(lambda: re.search(r"The terms explain \d+% of how moves change", page.text(POINTED)))
     press(page, "The net rates ")
-    page.until(lambda: pointed(page).startswith("What the terms do not explain"))
+    page.until(lambda: page.text(POINTED).startswith("What the terms do not explain"))
     press(page, "That depends most on ")
     page.until(lambda: page.all("#rest-table.pointed"))
-    said = next(each for each in parts(page) if each.startswith("That depends most on "))
+    said = next(each for each in page.texts(SAID) if each.startswith("That depends most on "))
     first = page.text("#rest-table tr:first-child").strip()
     assert first.startswith(re.findall(r" on ([a-h][1-8])", said)[0])
     assert f"{abs(float(numbers_in(first)[0])) / 100:.2f}" == numbers_in(said)[0]
@@ -439,7 +327,9 @@ def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
     page.keys("a")
     page.click("#lines-by .line-reasons")
     page.until(lambda: page.text("#lines-by .numbers tbody th"))
-    words, name, number = texts(page, "#lines-by", ".line-reasons", ".numbers tbody th", ".numbers tbody td")
+    words, name, number = (
+        page.text(f"#lines-by {each}") for each in (".line-reasons", ".numbers th[scope=row]", ".numbers td")
+    )
     assert name.split(" (")[0] in words
     said, worth = re.search(r"is worth (\d+\.\d\d) (more|less)", words), float(number)
     assert said and abs(100 * float(said[1]) - abs(worth)) < 0.6 and (said[2] == "more") == (worth > 0)

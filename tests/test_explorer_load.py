@@ -128,14 +128,14 @@ def test_a_client_that_does_not_read_its_answers_is_dropped(serving: Serving) ->
 
 
 def test_work_longer_than_a_client_may_take_is_waited_for(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slowly(_: str) -> Read:
+    def slowly(*_: object) -> Read:
         time.sleep(3 * SECONDS)
         return Read("pgn", ())
 
-    monkeypatch.setattr("merino.app.explorer.routes.read_pgn", slowly)
+    monkeypatch.setattr("merino.app.explorer.routes.read_text", slowly)
     with serving.client() as client:
         body = b'{"text": "1. e4 *"}'
-        client.sendall(serving.request(body, len(body), "/api/pgn"))
+        client.sendall(serving.request(body, len(body), "/api/read"))
         assert client.recv(100).startswith(b"HTTP/1.1 200")
 
 

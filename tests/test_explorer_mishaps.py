@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from merino.eval.families import DEFAULT_FILE
 from tests.browser import HEIGHT, WIDTH, Page, at, needs_browser
 from tests.test_explorer_play import LEVEL_0, begin
 from tests.test_explorer_work import MISTAKE
@@ -34,6 +33,8 @@ IN_USE = """
     window.fetch = async (path, options) => {
         if (path === "/api/weights/use") isNew = true;
         if (path === "/api/weights/use") return Response.json({ lines: ["written"] });
+        if (path === "/api/learning")
+            return Response.json({ record: null, weights: { id: "default" }, old: { id: "in-use" } });
         const answer = await real(path, options);
         return isNew && path === "/api/explain" ? Response.json({ ...(await answer.json()), score_cp: 1234 }) : answer;
     };
@@ -113,17 +114,6 @@ def test_a_move_made_before_the_last_one_is_seen_is_put_back(page: Page) -> None
     page.until(lambda: page.moves == ["e4", "e5"] and not page.error)
 
 
-def test_a_move_made_while_the_server_is_away_is_seen_once_it_is_back(page: Page) -> None:
-    page.until(lambda: page.pieces)
-    page.run("window.real = window.fetch; window.fetch = () => Promise.reject(new TypeError('no answer'))")
-    page.move("e2", "e4")
-    page.until(lambda: "the server does not answer" in page.error)
-    page.run("window.fetch = window.real")
-    page.move("e2", "e4")
-    page.until(lambda: page.pieces.get("e4") == "wP" and not page.error)
-    assert page.moves == ["e4"]
-
-
 @pytest.mark.parametrize("away", ["fetch = () => Promise.reject(new TypeError('no answer'))", NO_SOCKET])
 def test_merino_answers_once_the_server_that_was_away_is_back(page: Page, away: str) -> None:
     begin(page)
@@ -169,19 +159,6 @@ def test_a_game_that_comes_late_replaces_nothing_put_on_the_board_since(page: Pa
     assert page.moves == expected and ("Dora" in page.text("#move-list")) == (way == "text")
 
 
-def test_a_game_that_is_pressed_while_the_list_is_drawn_hears_its_click(page: Page) -> None:
-    page.enter(games("Anna", "e4") + games("Bea", "d4"))
-    page.until(lambda: page.text("#game-count") == "2 games" and page.all("#game-at-1"))
-    with page.pressed("#game-at-1"):
-        page.run(
-            "document.getElementById('game-list').dispatchEvent(new Event('scroll'));"
-            " return new Promise((drawn) => setTimeout(drawn, 100))"
-        )
-    page.until(lambda: page.moves == ["d4"] and "Bea" in page.text("#move-list"))
-    page.enter(games("Carl", "c4") + games("Dora", "Nf3"))
-    page.until(lambda: "Carl" in page.text("#game-list"))
-
-
 @pytest.mark.parametrize("are_files", [False, True])
 def test_of_two_texts_or_files_the_last_one_stays(page: Page, tmp_path: Path, are_files: bool) -> None:
     texts = games("Anna", "e4"), games("Bea", "d4")
@@ -203,20 +180,12 @@ def test_moves_that_are_read_too_late_replace_none_made_since(page: Page) -> Non
     page.until(lambda: page.moves == ["e4"])
     hold(page, "/api/read")
     page.enter("c5")
+    page.find("#entry-text").send_keys(" Nf3")
     page.move("e7", "e5")
     page.until(lambda: page.moves == ["e4", "e5"])
     release(page)
     page.until(lambda: "the board has changed meanwhile" in page.text("#entry-error"))
     assert page.moves == ["e4", "e5"]
-
-
-def test_what_is_typed_before_the_last_text_is_read_stays(page: Page) -> None:
-    hold(page, "/api/read")
-    page.enter("e4")
-    page.find("#entry-text").send_keys(" e5")
-    release(page)
-    page.until(lambda: page.moves == ["e4"])
-    assert page.find("#entry-text").get_attribute("value") == "e4 e5"
 
 
 def test_values_after_a_move_that_was_pointed_at_come_too_late_for_another_board(page: Page) -> None:
@@ -254,12 +223,12 @@ def test_work_on_a_player_ends_when_other_games_are_opened(page: Page) -> None:
 
 
 def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Page) -> None:
-    taught = {"name": "taught", "text": DEFAULT_FILE.read_text(), "fit": None, "match": None, "changed": []}
     page.enter("1. e4")
     page.until(lambda: page.moves == ["e4"] and page.pieces.get("e4"))
-    page.enter(page.of_module("panels/teaching_result.js", f"module.asLink({json.dumps(taught)})"))
-    page.until(lambda: page.shown("#taught-in-use"))
     page.run(IN_USE)
+    page.tab("learning")
+    page.until(lambda: page.shown("#taught-in-use"))
+    assert not page.shown("#taught-changes"), "without a record nothing is known of them"
     page.click("#taught-in-use")
     page.until(lambda: page.text("#score") == "+12.34" and page.text("#taught-done") == "written")
     page.click("#undo")
@@ -313,7 +282,7 @@ def test_an_error_is_in_view_far_down_the_page_and_covers_nothing_that_was(page:
     page.run("document.querySelectorAll('[data-weight]')[14].scrollIntoView({behavior: 'instant'})")
     before = page.run(IN_VIEW)
     assert before[0]["top"] < 60 and len(before) > 4
-    page.of_module("base/dom.js", "module.showError('It failed. '.repeat(12))")
+    page.of_module("base/flow.js", "module.showError('It failed. '.repeat(12))")
     box = page.until(lambda: page.run(ERROR_IN_VIEW))
     after = page.until(lambda: page.run(IN_VIEW))
     if width == WIDTH:
@@ -324,17 +293,6 @@ def test_an_error_is_in_view_far_down_the_page_and_covers_nothing_that_was(page:
     page.click("#error button")
     page.until(lambda: not page.error)
     assert before[0]["place"] in [weight["place"] for weight in page.run(IN_VIEW)]
-
-
-def test_an_error_stays_in_view_as_the_columns_become_one(page: Page) -> None:
-    page.tab("weights")
-    page.until(lambda: len(page.all("[data-weight]")) > 20)
-    page.of_module("base/dom.js", "module.showError('It failed.')")
-    for width in (700, WIDTH):
-        page.resize(width, HEIGHT)
-        page.run("document.querySelectorAll('[data-weight]')[20].focus()")
-        box = page.until(lambda: page.run(ERROR_IN_VIEW))
-        assert width == WIDTH or page.run("return document.activeElement.getBoundingClientRect().top") >= box["bottom"]
 
 
 def test_shapley_values_are_those_of_the_position_whose_report_is_seen(page: Page) -> None:
@@ -360,18 +318,6 @@ def test_a_threat_that_could_not_be_asked_for_is_asked_for_again(page: Page) -> 
     page.run("window.fetch = window.real")
     page.click("#flip")
     page.until(lambda: "mate" in page.text("#threat"))
-
-
-def test_a_comparison_that_fails_late_shows_no_error_after_another(page: Page) -> None:
-    page.tab("compare")
-    page.until(lambda: page.all("#compare-scores"))
-    hold(page, '"moves":["e2e4"],"first"', fails=True)
-    page.move("e2", "e4")
-    page.until(lambda: page.pieces.get("e4"))
-    page.enter("e5")
-    page.until(lambda: page.pieces.get("e5"))
-    release(page)
-    assert not page.error
 
 
 GAME = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 e5 (1... c5) 2. Nf3 {good} 1-0'
@@ -455,15 +401,6 @@ def test_a_link_that_is_read_too_late_replaces_nothing_shown_since(page: Page, s
         page.until(lambda: page.pieces.get("e4") == "wP")
     release(page)
     assert page.pieces.get("d5") == "bK" if since == "link" else page.moves == ["e4"]
-
-
-def test_of_a_position_and_a_link_that_is_typed_after_it_the_link_stays(page: Page) -> None:
-    hold(page, "8/8/8/4k3")
-    page.enter(KING_E5)
-    page.enter(f"{page.address}{at(KING_D5)}")
-    page.until(lambda: page.pieces.get("d5") == "bK")
-    release(page)
-    assert page.pieces.get("d5") == "bK"
 
 
 EXERCISE = {

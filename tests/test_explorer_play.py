@@ -12,7 +12,6 @@ import chess.pgn
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from merino.engine.search.strength import at_level
 from tests.browser import Page, at, needs_browser, square
 from tests.test_explorer_page import BLUNDERS
 
@@ -65,7 +64,7 @@ def saved_game(page: Page, item: str, name: str) -> chess.pgn.Game:
     return game
 
 
-def test_a_first_visit_offers_examples_and_a_tour_by_keyboard(page: Page) -> None:
+def test_a_first_visit_offers_examples_until_something_is_entered(page: Page) -> None:
     page.set_out(analysis=False, visited=False)
     page.until(lambda: len(page.all(".example")) == 3)
     page.click(".example:nth-child(2)")
@@ -73,22 +72,6 @@ def test_a_first_visit_offers_examples_and_a_tour_by_keyboard(page: Page) -> Non
     page.keys(Keys.ARROW_RIGHT)
     page.until(lambda: page.pieces.get("e4"))
     assert page.shown("#welcome")
-    page.click("#tour-start")
-    titles = []
-    for _ in range(5):
-        titles.append(page.text("#tour-title"))
-        page.until(lambda: page.run("return document.activeElement.id") == "tour-next")
-        assert page.all(".toured")
-        page.keys(Keys.ENTER)
-    assert len(set(titles)) == 5
-    page.until(lambda: not page.shown("#tour") and not page.all(".toured"))
-    page.open()
-    assert not page.shown("#welcome")
-
-
-def test_the_welcome_goes_with_what_is_entered(page: Page) -> None:
-    page.set_out(analysis=False, visited=False)
-    page.until(lambda: page.shown("#welcome"))
     page.enter("1. d4 d5")
     page.until_moves("d4", "d5")
     assert not page.shown("#welcome")
@@ -273,17 +256,6 @@ def test_the_arrow_of_an_early_move_goes_with_the_game(page: Page, end: str) -> 
     page.until(lambda: not page.all(".arrows line"))
 
 
-def test_no_game_begins_with_an_impossible_position(page: Page) -> None:
-    page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
-    page.click("#mode [data-value=free]")
-    page.click("#free-clear")
-    page.until(lambda: page.pieces == {})
-    page.keys("p")
-    page.click("#play-begin")
-    page.until(lambda: page.error.startswith("This position has no moves: White has 0 kings"))
-    assert not page.shown("#play-bar")
-
-
 def test_undo_changes_no_game_against_merino_nor_how_it_ended(page: Page) -> None:
     begin(page)
     played = answered(page)
@@ -307,14 +279,6 @@ def test_the_mistakes_of_another_game_are_not_shown_in_one_against_merino(page: 
     page.click("#play-begin")
     answered(page, "d2d4")
     page.until(lambda: not page.all(".mistakes li") and not page.all("#course .mark"))
-
-
-def test_a_move_of_the_list_stays_in_its_place_when_the_name_of_the_opening_comes(page: Page) -> None:
-    page.enter("1. e4 e5")
-    page.until(lambda: len(page.moves) == 2 and page.text("#move-list b"))
-    move = page.find('#move-list [data-ply="1"]')
-    page.store("(module.state.opening = 'Another', module.changed('opening'))")
-    assert page.text("#move-list b") == "Another" and move.text == "e4"
 
 
 def test_a_comment_is_that_of_its_move_and_a_click_that_ends_it_is_heard(page: Page) -> None:
@@ -419,17 +383,17 @@ def test_comments_before_a_line_are_shown_and_saved_also_after_a_reload(page: Pa
 
 
 def test_dates_are_searched_however_they_are_typed(page: Page) -> None:
+    dates, typed = (
+        ["2023.01.01", "2024.05.03", "2024.12.01"],
+        [["2024.5", ""], ["", "2024.5"], ["2024-5-3", "2024/5/3"]],
+    )
+    query = "module.queryOf({ search: '', result: '', from, to })"
     found = page.of_module(
         "panels/games.js",
-        "(() => {"
-        " const list = new module.GameList(), search = '', result = '';"
-        " list.add(['2023.01.01', '2024.05.03', '2024.12.01'].map((date) => ({ date, white: '', black: '' })));"
-        " const within = ([from, to]) => list.matching(module.queryOf({ search, result, from, to }));"
-        " const typed = [['2024.5', ''], ['', '2024.5'], ['2024-5-3', '2024/5/3'], ['2024', '2024'], ['', '2024.1']];"
-        " return typed.map(within);"
-        " })()",
+        f"{json.dumps(typed)}.map(([from, to]) => {json.dumps(dates)}.filter((date) => "
+        f"module.matches({{ date }}, {query})))",
     )
-    assert found == [[1, 2], [0, 1], [1], [1, 2], [0]]
+    assert found == [dates[1:], dates[:2], dates[1:2]]
 
 
 def test_another_game_takes_the_place_of_the_one_against_merino(page: Page) -> None:
@@ -467,10 +431,3 @@ def test_a_reload_or_a_way_back_keeps_the_game_whatever_the_address_shows(page: 
         page.leave()
         page.driver.back()
     page.until(lambda: page.moves == played and page.shown("#resign"))
-
-
-def test_levels_are_listed_with_their_elo(page: Page) -> None:
-    page.keys("p")
-    names = page.until(lambda: page.texts("#play-level option"))
-    elo = at_level(3)
-    assert elo and names[3] == f"level 3, about {elo.elo} Elo" and names[-1] == "full strength"

@@ -6,17 +6,17 @@ import json
 import re
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 from selenium.webdriver.common.keys import Keys
 
 from merino.core.common.sealed import as_json
-from merino.eval.families import DEFAULT_FILE
 from merino.formats.sources import decoded
 from merino.lab.nets.night.panel import report
 from tests.access import violations_in_all
-from tests.browser import PLAIN, ROOT, Explorer, Page, at, needs_browser
+from tests.browser import Page, at, needs_browser
+from tests.load_explorer import Server
 from tests.nights import night_of
+from tests.rows import few_games
 from tests.test_explorer_page import MIDDLEGAME, shows
 
 pytestmark = needs_browser
@@ -35,10 +35,10 @@ SAMPLES = """
 """
 
 
-def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_path: Path) -> None:
+def test_an_engine_is_taught_tried_and_kept_on_one_panel(page: Page, tmp_path: Path) -> None:
     page.tab("learning")
-    page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
-    page.until(lambda: page.text("#learn-files .file-name") == "selfplay.pgn")
+    page.choose_file("#learn-open", few_games(tmp_path))
+    page.until(lambda: page.text("#learn-files .file-name") == "few.pgn")
     assert not page.shown("#learn-blend")
     page.choose("#learn-target", "blend")
     page.until(lambda: page.shown("#learn-blend"))
@@ -54,56 +54,35 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.until(lambda: page.all("#learned tbody tr") and page.all("#learn-graphs .series path"))
     assert_that_learning_is_reported(page)
     page.click("#match-start")
-    page.until(lambda: len(page.all("#match-games li")) >= 2 and page.all(".replay-board svg"))
-    assert_that_a_match_goes_on(page)
+    page.until(lambda: len(page.all("#match-games li")) >= 2)
+    page.click("#learn-start")
+    page.until(lambda: page.error == "a match is being played: let it end, or stop it first")
     page.reload()
     page.tab("learning")
     page.until(lambda: page.shown("#match-stop") and len(page.all("#match-games li")) >= 2)
     assert re.match(r"\d+ games of 1,400 at most: \d+ won", page.text("#match-standing"))
     click_a_game_that_others_join(page)
     page.until(lambda: len(page.moves) > 10)
-    assert violations_in_all(page, "#panel-learning") == []
     page.click("#match-stop")
     page.until(lambda: page.text("#match-verdict") == "Stopped before it was settled.")
-    page.click("#taught-file")
-    shared = tmp_path / "taught.json"
-    shared.write_bytes(page.saved("taught.json"))
-    assert json.loads(shared.read_text())["fit"]["games"] == 710
-    page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
-    page.click("#taught-link")
-    link = page.until(lambda: page.run("return window.copied"))
-    page.click("#taught-drop")
-    page.until(lambda: not page.shown("#match-start"))
-    page.choose_file("#open-taught", shared)
-    words = page.until(lambda: page.text("#taught-shared"))
-    assert "learned from selfplay.pgn; 710 games" in words and page.all("#taught-changed tbody tr")
-    page.open(link.removeprefix(page.address))
-    page.until(lambda: page.text("#taught-shared") == words)
-    page.click("#taught-drop")
-    page.until(lambda: not page.shown("#taught-shared"))
-    page.enter(re.sub(r":\d+/", ":4321/", link))
-    page.until(lambda: page.text("#taught-shared") == words)
+    assert violations_in_all(page, "#panel-learning") == []
     page.click("#learn-use")
     page.tab("weights")
-    page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
+    page.until(lambda: "learned from few.pgn" in page.text("#weights-chosen option:checked"))
+    page.tab("learning")
+    page.click("#taught-drop")
+    page.until(lambda: not page.shown("#match-start"))
 
 
 def assert_that_learning_is_reported(page: Page) -> None:
     """In words, in a table by the phase of the game, and in graphs that can be read without their colours."""
-    assert "710 games" in page.text("#learn-verdict")
+    assert "200 games" in page.text("#learn-verdict")
     found = page.run("return fetch('/api/learning').then((answer) => answer.json())")["record"]["summary"]
     assert f" \u00b1 {1.96 * found['gain_error']:.6f}." in page.text("#learn-verdict"), "the interval of 95%"
     rows = page.texts("#learned tbody th")
     assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
     graphs = page.run(SAMPLES, "#panel-learning .chart")
     assert max(map(len, graphs)) > 1 and all(len(set(samples)) == len(samples) for samples in graphs)
-
-
-def assert_that_a_match_goes_on(page: Page) -> None:
-    """Whoever wants to learn again meanwhile gets an error."""
-    page.click("#learn-start")
-    page.until(lambda: page.error == "a match is being played: let it end, or stop it first")
-    assert page.shown("#match-stop") and page.all("#match-games li")
 
 
 def click_a_game_that_others_join(page: Page) -> None:
@@ -217,7 +196,7 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.until(lambda: "No run in the usual folder" in page.text("#night"))
     page.choose_file("#night-open", tmp_path / "night.json")
     page.until(lambda: "2 generations in" in page.text("#night-summary"))
-    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart-place svg")) == 6
+    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart-place svg")) == 3
     assert "-90 \u00b1 40" in page.text("#night-ladder") and "1,000,000" in page.text("#night-table")
     intervals = "#night .chart svg[aria-label='Elo of the best'] .series line"
     assert len(page.all(intervals)) == 2
@@ -255,22 +234,6 @@ def test_a_night_that_was_opened_stays_until_one_is_begun_or_looked_for(page: Pa
     page.until_text("#night", ", in here")
 
 
-def test_a_night_that_was_begun_is_followed_whatever_was_asked_before_it(page: Page) -> None:
-    working = json.dumps({"run": {"running": True, "hours": 1, "doing": "games", "error": None}})
-    page.tab("learning")
-    page.run(
-        "const usual = window.fetch, first = new Promise((resolve) => { window.release = resolve; });"
-        "window.fetch = async (path, how) => path === '/api/night/start' ? new Response(arguments[0])"
-        " : path === '/api/night' ? (await first, usual(path, how)) : usual(path, how)",
-        working,
-    )
-    page.unfold("#night summary")
-    page.click("#night-start")
-    page.until(lambda: page.all("#night-stop"))
-    page.run("window.release(); return new Promise((done) => setTimeout(done, 500))")
-    assert page.all("#night-stop") and page.text("#night-doing") == "games"
-
-
 def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
     page.tab("learning")
     page.unfold("#night summary")
@@ -288,7 +251,7 @@ def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
 def test_the_page_says_when_the_server_has_ended_during_work(page: Page) -> None:
     address = page.address
     try:
-        with Explorer() as explorer:
+        with Server() as explorer:
             page.address = explorer.address
             page.set_out(analysis=True)
             page.open()
@@ -319,7 +282,7 @@ def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:
 def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Page, tmp_path: Path) -> None:
     game = tmp_path / "game.pgn"
     game.write_text('[White "Anna"]\n[Black "Bert"]\n\n1. e4 c5 *\n')
-    with Explorer(str(game)) as other:
+    with Server(str(game)) as other:
         with urllib.request.urlopen(f"{other.address}api/start", timeout=30) as answer:
             start = json.loads(answer.read())
         assert start["file"] == "game.pgn" and start["text"] is None
@@ -329,18 +292,12 @@ def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Pa
         browser.driver.get("about:blank")  # while its server is there
 
 
-def test_a_link_shows_its_content_with_the_games_of_the_command_line(browser: Page, tmp_path: Path) -> None:
+def test_a_link_goes_before_the_games_of_the_command_line(browser: Page, tmp_path: Path) -> None:
     (tmp_path / "two.pgn").write_text(club_game(0) + club_game(1))
-    taught = {"name": "taught", "text": DEFAULT_FILE.read_text(), "fit": None, "match": None, "changed": []}
-    with Explorer(str(tmp_path / "two.pgn")) as other:
+    with Server(str(tmp_path / "two.pgn")) as other:
         browser.driver.get(other.address + at("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"))
         browser.until(lambda: browser.text("#game-count") == "2 games")
         assert len(browser.pieces) == 3
-        link = browser.of_module("panels/teaching_result.js", f"module.asLink({json.dumps(taught)})")
-        browser.driver.get(f"{other.address}{PLAIN}")
-        browser.driver.get(link)
-        browser.until(lambda: browser.text("#taught-shared") and browser.text("#game-count") == "2 games")
-        assert browser.find("#panel-learning").is_displayed() and browser.moves == []
         browser.driver.get("about:blank")  # while its server is there
 
 
@@ -384,17 +341,6 @@ def test_the_games_of_a_file_are_listed_searched_and_chosen(page: Page, tmp_path
     page.until(lambda: page.text(".game-row[aria-selected=true] .game-player") == f"Anna {left[1]}")
 
 
-def test_the_games_of_another_file_are_listed_from_the_first_one_on(page: Page, tmp_path: Path) -> None:
-    page.tab("games")
-    for name, count in (("first.pgn", 200), ("second.pgn", 300)):
-        (tmp_path / name).write_text("".join(map(club_game, range(count))))
-        page.choose_file("#open-pgn", tmp_path / name)
-        page.until(lambda count=count: page.text("#game-count") == f"{count} games")
-        page.until(lambda: page.text(".game-row .game-player") == "Anna 0" and page.all("#game-at-0.active"))
-        page.press("#game-list", Keys.END)
-        page.until(lambda count=count: page.all(f"#game-at-{count - 1}.active"))
-
-
 def test_a_long_text_that_is_pasted_is_listed_as_a_file_is(page: Page) -> None:
     page.enter("".join(map(club_game, range(2000))))
     page.until(lambda: page.text("#game-count") == "2,000 games" and page.moves == ["e4", "e5"])
@@ -411,62 +357,3 @@ def test_a_file_without_games_leaves_the_list_as_it_was(page: Page, tmp_path: Pa
     page.choose_file("#open-pgn", tmp_path / "letter.pgn")
     page.until(lambda: page.error == "letter.pgn holds no game")
     assert page.text("#game-count") == "3 games"
-
-
-# The server has played the match given, if one is, ends each at once, and puts no weights in use.
-SERVER = """
-    const [match] = arguments, real = window.fetch;
-    const done = { type: "done", standing: null, verdict: "", interrupted: true };
-    window.answer = () => setTimeout(() => window.hear(done));
-    window.confirm = () => true;
-    window.fetch = async (path, options) => {
-        if (path === "/api/weights/use") return Response.json({ lines: ["written"] });
-        if (path === "/api/match" && match) return Response.json({ match, usual: { nodes: 1000, most: 10 } });
-        return real(path, options);
-    };
-"""
-
-
-def last_match(page: Page) -> dict[str, Any]:
-    """The players of a match that is begun now."""
-    count = page.run("return window.sent.length")
-    page.click("#match-start")
-    page.until(lambda: page.run("return window.sent.length") > count and page.shown("#match-start"))
-    found: dict[str, Any] = page.run("return window.sent.at(-1)")
-    return found
-
-
-def values(page: Page, weights: str) -> dict[str, float]:
-    address = f"/api/weights?weights={weights}"
-    found = page.run("return fetch(arguments[0]).then((answer) => answer.json())", address)
-    return dict(found["values"])
-
-
-def test_weights_put_in_use_play_those_of_before_also_after_a_reload(page: Page) -> None:
-    text = DEFAULT_FILE.read_text()
-    taught = {"name": "taught", "text": text, "fit": None, "match": None, "changed": []}
-    page.enter(page.of_module("panels/teaching_result.js", f"module.asLink({json.dumps(taught)})"))
-    page.until(lambda: page.shown("#taught-in-use"))
-    page.stand_in("/ws/match")
-    page.run(SERVER, None)
-    assert last_match(page)["old"]["weights"] == "in-use"
-    page.click("#taught-in-use")
-    page.until(lambda: page.text("#taught-done") == "written")
-    players = last_match(page)
-    old = players["old"]["weights"]
-    assert old.startswith("own-") and values(page, old) == values(page, "in-use")
-    assert "formerly in use" in page.text("#weights-chosen")
-    page.reload()
-    page.stand_in("/ws/match")
-    page.run(SERVER, {"new": players["new"] | {"name": "taught"}, "old": {"weights": "in-use", "changes": {}}})
-    page.tab("learning")
-    page.until(lambda: page.shown("#match-start") and page.shown("#taught-drop"))
-    assert last_match(page)["old"]["weights"] == old
-
-
-def test_unknown_changes_of_weights_are_not_listed(page: Page) -> None:
-    page.stand_in("/ws/match")
-    page.run(SERVER, {"new": {"weights": "full", "name": "full"}, "old": {"weights": "in-use", "changes": {}}})
-    page.tab("learning")
-    page.until(lambda: page.shown("#taught-drop"))
-    assert "No weight moved" not in page.text("#panel-learning")

@@ -8,7 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.browser import ROOT, Explorer, Page
+from tests.browser import ROOT, Page
+from tests.load_explorer import Server
 
 TARGET = ROOT / "docs" / "images"
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
@@ -30,7 +31,7 @@ def main() -> None:
     """Make them."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     with (
-        Explorer() as explorer,
+        Server() as explorer,
         tempfile.TemporaryDirectory() as downloads,
         Page(explorer.address, Path(downloads)) as page,
     ):

@@ -1,7 +1,5 @@
 """WebSockets: work on its own thread that reports its progress until it is done, stopped, or its tab is closed."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -87,9 +85,8 @@ Work = Callable[[Fields, ServerState, Say, Stop], Message]
 class Channel:
     """A WebSocket and its work: a message of at most `longest` characters starts new work and ends that before it."""
 
-    def __init__(self, socket: WebSocket, state: ServerState, work: Work, longest: int, running: set[Stop]) -> None:
-        self._socket, self._state, self._work, self._running = socket, state, work, running
-        self._longest = longest
+    def __init__(self, socket: WebSocket, state: ServerState, work: Work, longest: int) -> None:
+        self._socket, self._state, self._work, self._longest = socket, state, work, longest
         self._outbox: asyncio.Queue[Message] = asyncio.Queue()
         self._room = threading.Semaphore(MAX_UNREAD)  # in the outbox
         self._is_closed = threading.Event()
@@ -126,11 +123,11 @@ class Channel:
         self._stop.leave()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
-        if len(self._running) >= MAX_AT_ONCE:
+        if len(self._state.running) >= MAX_AT_ONCE:
             await self._tell(f"{MAX_AT_ONCE} tabs are already working")
             return
         self._stop = Stop()
-        self._running.add(self._stop)
+        self._state.running.add(self._stop)
         self._thread = threading.Thread(
             target=self._run, args=(fields, self._stop, number), name="explorer", daemon=True
         )
@@ -146,7 +143,7 @@ class Channel:
         except FAULTS as error:
             last = {"type": "error", "error": reason_of(error)}
         finally:
-            self._running.discard(stop)
+            self._state.running.discard(stop)
             say(last)
 
     def _say(self, message: Message) -> None:

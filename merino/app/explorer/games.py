@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.pgn
@@ -16,29 +17,14 @@ from merino.app.explorer.state import MAX_MOVES, Fields, RequestError
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError, abridged
-from merino.engine.notation.san import (
-    MoveRejected,
-    board_of,
-    completed,
-    looks_like_fen,
-    looks_like_move,
-    move_list,
-    named_moves,
-    read_move,
-    san,
-)
+from merino.engine.notation import san
 from merino.eval.evaluation import Evaluation
-from merino.formats.pgn_games import GameHeader, list_games
-from merino.formats.pgn_text import tree_text
-from merino.formats.sources import decoded
-from merino.study.annotated_files import GameSource, games_of
-from merino.study.reporting import set_up
+from merino.formats import pgn_games, pgn_text, sources
+from merino.study import annotated_files, reporting
 
 MAX_SENT = 64 << 20  # characters of all games of a run
 MAX_NAME = 80
-MAX_FILES = 50
 UNNAMED = "games.pgn"
-MAX_GAMES = 500
 MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
 MAX_NAG = 255
 _FEN_FIELDS, _EPD_FIELDS = 6, 4
@@ -46,60 +32,49 @@ _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists th
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
-_PATH = re.compile(r"(?:[^\s']*[\\/])?sent-(?:games|(\d+))\.pgn")  # of a file that is written here
+_PATH = re.compile(r"(?:[^\s']*[\\/])?sent-(\d+)\.pgn")  # of a file that is written here
 
 
 @dataclass(frozen=True)
 class SentGames:
-    """Texts of games, each by the name that the user knows it by."""
+    """Games in files of a folder, each by the name that the user knows it by; all of them by a title."""
 
+    title: str
     names: tuple[str, ...]
-    texts: tuple[str, ...]
-
-    @classmethod
-    def of(cls, fields: Fields) -> SentGames:
-        """The `files` of a request, each a `name` and a `text`, or the one that it is itself; raises RequestError."""
-        parts = fields.parts("files") or [fields]
-        if len(parts) > MAX_FILES:
-            raise RequestError(f"'files' holds more than {MAX_FILES} files")
-        found = cls(
-            tuple(part.text("name", UNNAMED)[:MAX_NAME] for part in parts),
-            tuple(part.text("text", most=MAX_SENT) for part in parts),
-        )
-        if sum(map(len, found.texts)) > MAX_SENT:
-            raise RequestError(f"the games are longer than {MAX_SENT} characters")
-        return found
+    folder: Path
 
     @property
-    def title(self) -> str:
-        """All of them in few words."""
-        first, others = self.names[0], len(self.names) - 1
-        return f"{first} and {others} more" if others else first
-
-    def written(self, folder: Path) -> list[Path]:
-        """Each as a file in the folder."""
-        paths = [folder / f"sent-{number}.pgn" for number in range(len(self.texts))]
-        for path, text in zip(paths, self.texts, strict=True):
-            path.write_text(text, encoding="utf-8")
-        return paths
-
-    def joined(self, folder: Path) -> Path:
-        """All as one file in the folder."""
-        path = folder / "sent-games.pgn"
-        path.write_text("\n\n".join(self.texts), encoding="utf-8")
-        return path
+    def paths(self) -> list[Path]:
+        """The files."""
+        return [self.folder / f"sent-{number}.pgn" for number in range(len(self.names))]
 
     def named(self, text: str) -> str:
-        """A line with the files of a folder by the names that the user knows."""
-        return _PATH.sub(lambda found: self.names[int(found[1])] if found[1] else self.title, text)
+        """A line with the files by their names."""
+        return _PATH.sub(lambda found: self.names[int(found[1])], text)
 
-    @contextmanager
-    def naming(self) -> Iterator[None]:
-        """Let errors name the games as the user knows them."""
+
+@contextmanager
+def sent_games(fields: Fields, joined: bool = False) -> Iterator[SentGames]:
+    """The `files` of a request, each a `name` and a `text`, or the one that it is itself, or all `joined` as one.
+
+    They are there within this block. Errors name them as the user knows them; raises RequestError.
+    """
+    parts = fields.parts("files") or [fields]
+    names = [part.text("name", UNNAMED)[:MAX_NAME] for part in parts]
+    texts = [part.text("text", most=MAX_SENT) for part in parts]
+    if sum(map(len, texts)) > MAX_SENT:
+        raise RequestError(f"the games are longer than {MAX_SENT} characters")
+    title = f"{names[0]} and {len(names) - 1} more" if names[1:] else names[0]
+    if joined:
+        names, texts = [title], ["\n\n".join(texts)]
+    with tempfile.TemporaryDirectory(prefix="merino-") as folder:
+        sent = SentGames(title, tuple(names), Path(folder))
+        for path, text in zip(sent.paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
         try:
-            yield
+            yield sent
         except MerinoError as error:
-            raise RequestError(self.named(str(error))) from error
+            raise RequestError(sent.named(str(error))) from error
 
 
 @dataclass(frozen=True)
@@ -127,17 +102,7 @@ class Read:
     kind: str
     games: tuple[GameView, ...]
     remark: str | None = None
-    listed: tuple[GameHeader, ...] = ()
-
-
-@dataclass(frozen=True)
-class CoursePoint:
-    """A position of a game by the static evaluation; the first is the one before any move."""
-
-    fen: str
-    score_cp: int  # White's
-    expected_score: float  # White's, 0 to 1
-    terms: Mapping[str, float]  # net centipawns of each term that is not zero
+    listed: tuple[pgn_games.GameHeader, ...] = ()
 
 
 def read_text(text: str, position: Position | None, free: bool = False) -> Read:
@@ -154,12 +119,12 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
     if positions:
         return _read_position(positions, free)
     if text.startswith("[") or set(text) & set("{(;"):
-        return _read_list(whole)
-    listed = move_list(text)
+        return _read_pgn(whole)
+    listed = san.move_list(text)
     begins = listed.number == 1 and not listed.is_blacks
     if free and position is None and not begins:
         raise RequestError("the position on the board breaks the rules, so it has no moves")
-    moves = [text] if looks_like_move(text) else listed.moves
+    moves = [text] if san.looks_like_move(text) else listed.moves
     if not moves:
         raise RequestError(_no_text(text))
     start = Position() if begins or position is None else position.copy()
@@ -172,36 +137,32 @@ def _no_text(text: str) -> str:
 
 def read_game(content: bytes, number: int = 1) -> GameView:
     """The game that is a text; raises RequestError if it is none. `number` is that in its file."""
-    source = next(games_of(decoded(content)), None)
+    source = next(annotated_files.games_of(sources.decoded(content)), None)
     if source is None:
         raise RequestError("the text is not a game")
     return replace(_game_of(source), number=number)
 
 
-def _read_list(text: str) -> Read:
+def _read_pgn(text: str) -> Read:
+    """The first game of a PGN text, and where each stands if there are several."""
     content = text.encode()
-    listed, _ = list_games(content)
-    if len(listed) < 2:
-        return replace(read_pgn(text), listed=tuple(listed))
-    first = listed[0]
-    return Read("pgn", (read_game(content[first.start : first.start + first.size]),), listed=tuple(listed))
-
-
-def read_pgn(text: str) -> Read:
-    """The games of a PGN text, with their moves; raises RequestError if it holds none that can be read."""
-    found = list(islice(games_of(text), MAX_GAMES + 1))
-    sources = [source for source in found[:MAX_GAMES] if source.moves or source.fault or source.game.headers.get("FEN")]
-    if not sources:
+    listed, _ = pgn_games.list_games(content)
+    if len(listed) > 1:
+        first = listed[0]
+        return Read("pgn", (read_game(content[first.start : first.start + first.size]),), listed=tuple(listed))
+    source = next(annotated_files.games_of(text), None)
+    if source is None or not (source.moves or source.fault or source.game.headers.get("FEN")):
         raise RequestError("the PGN has no game with a move")
-    if all(source.fault for source in sources):
-        first = sources[0]
-        raise RequestError(f"game {first.number}, line {first.line}: {first.fault}")
-    remark = f"the first {MAX_GAMES} games of the file" if len(found) > MAX_GAMES else None
-    return Read("pgn", tuple(map(_game_of, sources)), remark)
+    if source.fault:
+        raise RequestError(f"line {source.line}: {source.fault}")
+    return Read("pgn", (_game_of(source),), listed=tuple(listed))
 
 
-def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[CoursePoint]:
-    """The evaluation before the first of the moves, coordinates, and after each; raises IllegalMoveError."""
+def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The evaluation before the first of the moves, coordinates, and after each; raises IllegalMoveError.
+
+    Of each position the score and the expected score of White, and the net centipawns of each term that is not zero.
+    """
     current = start.copy()
     points = [_point(current, evaluation)]
     for move in moves:
@@ -210,17 +171,18 @@ def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list
     return points
 
 
-def _point(position: Position, evaluation: Evaluation) -> CoursePoint:
+def _point(position: Position, evaluation: Evaluation) -> dict[str, Any]:
     explanation = evaluation.explain(position.record)
     nets = {line.name: line.net for line in explanation.lines if line.net}
-    return CoursePoint(position.fen(), explanation.score_white, explanation.expected_score, nets)
+    scores = {"score_cp": explanation.score_white, "expected_score": explanation.expected_score}
+    return {"fen": position.fen(), **scores, "terms": nets}
 
 
 def _positions_in(text: str) -> list[str]:
     """The positions of a text, without comments and the results before them; none where it begins with none."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     positions = [_RESULT.sub("", line, count=1) for line in lines]
-    return positions if positions and looks_like_fen(positions[0]) else []
+    return positions if positions and san.looks_like_fen(positions[0]) else []
 
 
 def _read_position(lines: Sequence[str], free: bool) -> Read:
@@ -240,13 +202,13 @@ def _read_position(lines: Sequence[str], free: bool) -> Read:
     except FenError:
         if not free:
             raise
-        fen = set_up(fen).fen
+        fen = reporting.set_up(fen).fen
     return Read("fen", (GameView(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
 
 
 def _completed(board: str) -> str:
     try:
-        return completed(board)
+        return san.completed(board)
     except ValueError:
         return f"{board} w - - 0 1"  # which the reader of FENs refuses, with the reason
 
@@ -257,14 +219,14 @@ def _played(start: Position, texts: list[str]) -> GameView:
     current, played = start.copy(), [*_names(start)]
     for number, text in enumerate(texts, start=1):
         try:
-            move = read_move(current, text)
-        except MoveRejected as rejection:
+            move = san.read_move(current, text)
+        except san.MoveRejected as rejection:
             if rejection.refusal is None and number == 1:
                 raise RequestError(_no_text(text)) from rejection
             if len(texts) == 1:
                 raise
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection
-        played.append(PlayedMove(san(current, move), current.uci(move)))
+        played.append(PlayedMove(san.san(current, move), current.uci(move)))
         current.push(move)
     return GameView(1, "", "*", {}, start.start_fen(), tuple(played), None)
 
@@ -272,10 +234,10 @@ def _played(start: Position, texts: list[str]) -> GameView:
 def _names(position: Position) -> list[PlayedMove]:
     """The moves that led to a position."""
     start = Position(position.start_fen(), position.chess960)
-    return [PlayedMove(name, move) for name, move in named_moves(start, position.moves)]
+    return [PlayedMove(name, move) for name, move in san.named_moves(start, position.moves)]
 
 
-def _game_of(source: GameSource) -> GameView:
+def _game_of(source: annotated_files.GameSource) -> GameView:
     tags = dict(source.game.headers)
     return GameView(
         number=source.number,
@@ -347,31 +309,31 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: 
     for name, value in tags.items():
         game.headers[name] = value
     if fen != START_FEN:
-        game.setup(board_of(Position(fen)))
+        game.setup(san.board_of(Position(fen)))
     game.comment = comment
     _add(game, game.board(), moves, 0)
     outcome = game.end().board().outcome()
     if outcome is not None and game.headers["Result"] == "*":
         game.headers["Result"] = outcome.result()
-    return tree_text(game)
+    return pgn_text.tree_text(game)
 
 
 def _add(node: chess.pgn.GameNode, board: chess.Board, moves: Sequence[Fields], depth: int) -> None:
     """Append moves to a node, whose position is on the board; the board is left as it was."""
     if depth > MAX_DEPTH:
         raise RequestError(f"variations lie more than {MAX_DEPTH} deep in each other")
-    if len(moves) > MAX_MOVES:
-        raise RequestError(f"these are more than {MAX_MOVES} moves")
     for fields in moves:
-        move = board.parse_uci(fields.text("uci"))
+        move, nags = board.parse_uci(fields.text("uci")), fields.take("nags", list[int])
+        if nags and not 0 <= min(nags) <= max(nags) <= MAX_NAG:
+            raise RequestError(f"'nags' are not all from 0 to {MAX_NAG}")
         child = node.add_variation(
             move,
             comment=fields.text("comment", ""),
             starting_comment=fields.text("before", ""),
-            nags=fields.whole_numbers("nags", MAX_NAG),
+            nags=nags,
         )
-        for variation in fields.lists("variations"):
-            _add(node, board, variation, depth + 1)
+        for variation in fields.take("variations", list[list[dict[str, Any]]]):
+            _add(node, board, list(map(Fields, variation)), depth + 1)
         board.push(move)
         node = child
     for _ in moves:

@@ -4,8 +4,6 @@ Another website could send requests to this port, or let its own name point to 1
 shows in `Origin`, which must be ours if given, the second in `Host`, which must name this machine.
 """
 
-from __future__ import annotations
-
 import json
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

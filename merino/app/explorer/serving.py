@@ -1,7 +1,5 @@
 """The server as a process: its socket, its start and its end; its connections wait for no client for ever."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import sys
@@ -20,8 +18,7 @@ from merino.core.common.errors import MerinoError
 from merino.engine.search.warmup import warm_up
 from merino.eval.families import active_file, load
 from merino.formats.pgn_games import list_games
-from merino.study.accounts import account_around
-from merino.study.shapley import MAX_ERROR, shapley_values
+from merino.study import accounts, shapley
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 1
@@ -42,8 +39,8 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         list_games(b"")
         in_use = load(active_file())
         in_use.value_pieces(Position().record)
-        account_around(Position().record, in_use)  # compiles what describes a net in words
-        shapley_values(Position().record, in_use, MAX_ERROR)
+        accounts.account_around(Position().record, in_use)  # compiles what describes a net in words
+        shapley.shapley_values(Position().record, in_use, shapley.MAX_ERROR)
         app = create_app(state, port)
         server = uvicorn.Server(config_of(app, port))
         try:
@@ -51,7 +48,7 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         except KeyboardInterrupt:
             pass  # the way to end it
         finally:
-            for stop in list(app.state.running):
+            for stop in list(state.running):
                 stop.set()
             for end in state.at_end:
                 end()

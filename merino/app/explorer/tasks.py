@@ -1,49 +1,36 @@
 """The work that the page asks for and follows: searches, annotating a game, learning, and the match of two evaluations.
 
-No file of the user is changed. Games that the page sends are in a temporary folder while the work lasts.
+No file of the user is changed.
 """
 
-from __future__ import annotations
-
-import tempfile
 import threading
-from collections import deque
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from merino.app.console import shared
 from merino.app.explorer.channel import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
-from merino.app.explorer.games import SentGames
+from merino.app.explorer.games import SentGames, sent_games
 from merino.app.explorer.state import MAX_MOVES, Fields, RequestError, ServerState
 from merino.core.board.game import Position
-from merino.core.common.sealed import finite
-from merino.core.common.work import cores
-from merino.engine.notation.san import board_of, named_moves, san, san_line
+from merino.core.common import sealed, work
+from merino.engine.notation import san
 from merino.engine.report.static import report_score
+from merino.engine.search import strength
 from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
-from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.eval.evaluation import Evaluation
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.phases import column_names, phases_of
-from merino.eval.linear.registry import TermSet
-from merino.learn.errors import LearnError, LearnStoppedError
-from merino.learn.loss_and_gradient import Step
-from merino.learn.positions import Selection
-from merino.learn.procedure import learn_from_files
-from merino.learn.report import load_record
+from merino.eval.linear import family, phases, registry
+from merino.learn import errors, loss_and_gradient, positions, procedure, report
 from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest, Settings
-from merino.learn.sample import RESULT, Target
 from merino.match.games import Game, Tally
 from merino.match.players import OwnPlayer
 from merino.match.prove import GAIN, StrengthTest, prove
 from merino.match.statistics import estimate
+from merino.study import annotated_files, annotation, shapley
 from merino.study.analyser import analyser
-from merino.study.annotated_files import account, annotated_json
-from merino.study.annotation import AnnotatedMove, annotate_moves
-from merino.study.shapley import MOVE_ERROR
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -51,7 +38,7 @@ MAX_NODES, MAX_SCORE_NODES, MAX_MATCH_NODES = 10**9, 1_000_000, 100_000  # of se
 DEFAULT_NODES = 20_000  # in a game, without another limit
 MAX_A_GAME = 1000  # positions of a game
 SIDES = ("new", "old")
-KEPT_GAMES = 100  # the last ones, which those who come later hear of
+LOOK_SECONDS = 0.05  # between two looks at the games that have ended
 MATCH = "match"  # the match in `ServerState.kept`
 
 
@@ -79,13 +66,13 @@ def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
     """Search for a move to play, at a level."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
     limits = _limits(fields, Limits(movetime=shared.DEFAULT_POSITION_MS))
-    level = fields.number("level", 0, FULL_LEVEL)
+    level = fields.number("level", 0, strength.FULL_LEVEL)
     with state.searchers.borrowed(evaluation) as searcher:
-        searcher.strength = None if level is None else at_level(level)
+        searcher.strength = None if level is None else strength.at_level(level)
         best = _searched(searcher, position, limits, stop).best
     if best is None:
         return {"type": "done", "best": None, "san": None}
-    return {"type": "done", "best": position.uci(best), "san": san(position, best)}
+    return {"type": "done", "best": position.uci(best), "san": san.san(position, best)}
 
 
 def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
@@ -93,19 +80,21 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     start, evaluation = Position(fields.text("fen")), fields.evaluation(state.evaluations)
     before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
     limits = _limits(fields, Limits(nodes=DEFAULT_NODES))
-    moves, is_whole = fields.texts("moves"), True
+    moves, is_whole = fields.take("moves", list[str]), True
     start.push_all(moves[:before])
-    current, done = start.copy(), list[AnnotatedMove]()
+    current, done = start.copy(), list[annotation.AnnotatedMove]()
     with state.searchers.borrowed(evaluation) as searcher:
         searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
         try:
-            for annotated in annotate_moves(start, moves[before:], evaluation, searching, limits, MOVE_ERROR):
+            for annotated in annotation.annotate_moves(
+                start, moves[before:], evaluation, searching, limits, shapley.MOVE_ERROR
+            ):
                 done.append(annotated)
-                say({"type": "move", "ply": before + len(done), **annotated_json(current, annotated)})
+                say({"type": "move", "ply": before + len(done), **annotated_files.annotated_json(current, annotated)})
                 current.push(annotated.move)
         except KeyboardInterrupt:
             is_whole = False
-    return {"type": "done", "is_whole": is_whole, "account": list(account(done))}
+    return {"type": "done", "is_whole": is_whole, "account": list(annotated_files.account(done))}
 
 
 def _limits(fields: Fields, otherwise: Limits) -> Limits:
@@ -133,55 +122,56 @@ def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop
 
 
 def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, Any]:
-    named = list(named_moves(position, line.pv))
+    named = list(san.named_moves(position, line.pv))
     return {
         **{name: getattr(line, name) for name in ("depth", "nodes", "nps", "time_ms")},
         "number": line.multipv,
         "score": asdict(report_score(line.score, position.turn, evaluation)),
         "moves": [move for _, move in named],
         "names": [name for name, _ in named],
-        "text": san_line(board_of(position), line.pv),
+        "text": san.san_line(san.board_of(position), line.pv),
     }
 
 
 def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Learn from the games of one text or of several files, report the progress, and keep record and weights."""
-    evaluation, sent = fields.evaluation(state.evaluations), SentGames.of(fields)
-    asked = _request(fields, terms_of(evaluation))
-    with tempfile.TemporaryDirectory(prefix="merino-") as place:
-        folder = Path(place)
-        games = sent.written(folder)
-        weights = folder / "weights.txt"
+    evaluation = fields.evaluation(state.evaluations)
+    terms, settings = terms_of(evaluation), fields.build(Settings, "first", "last", "target", "phases")
+    teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
+    usual = DEFAULT_SELECTION if teacher else positions.Selection()  # a teacher scores random moves, too
+    selection = fields.build(partial(replace, usual), "per_game")
+    with sent_games(fields) as sent:
+        weights, record = sent.folder / "weights.txt", sent.folder / "learning.json"
         evaluation.save(weights)
-        record = folder / "learning.json"
-        request = replace(asked, files=tuple(map(str, games)), weights=str(weights), record=str(record))
-        events = _events(sent, asked.settings, terms_of(evaluation), say, stop)
-        with sent.naming():
-            try:
-                result = learn_from_files(request, events)
-            except LearnStoppedError as error:
-                raise RequestError("stopped") from error
-        state.record = {**load_record(record), "files": list(sent.names)}
+        request = LearnRequest(
+            tuple(map(str, sent.paths)),
+            settings,
+            selection,
+            NO_CHOICE,
+            teacher,
+            weights=str(weights),
+            record=str(record),
+            dry_run=True,
+            keep_fen=False,
+            plays_match=False,
+        )
+        try:
+            result = procedure.learn_from_files(request, _events(sent, settings, terms, say, stop))
+        except errors.LearnStoppedError as error:
+            raise RequestError("stopped") from error
+        found = {**report.load_record(record), "files": list(sent.names)}
     summary = result.summary
     if summary is None:
-        raise LearnError("nothing was learned")
+        raise errors.LearnError("nothing was learned")
     learned = evaluation.with_numbers({line.name: line.new for line in summary.weights}).with_k(summary.k)
     learned.name = f"learned from {sent.title}"
     entry = state.evaluations.add(learned.name, learned)
-    state.learned = entry.id
-    return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
+    old = state.evaluations.add(f"before {sent.title}", evaluation)
+    state.learned = {"record": found, "weights": asdict(entry), "old": asdict(old)}
+    return {"type": "done", **state.learned, "accepted": summary.accepted}
 
 
-def _request(fields: Fields, terms: TermSet) -> LearnRequest:
-    """What the fields ask for, but for the files; it changes none of the user's."""
-    settings = _settings(fields, terms)
-    teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
-    usual = DEFAULT_SELECTION if teacher else Selection()  # a teacher scores random moves, too
-    selection = replace(usual, **fields.options(Selection, "per_game"))
-    return LearnRequest((), settings, selection, NO_CHOICE, teacher, dry_run=True, keep_fen=False, plays_match=False)
-
-
-def _events(sent: SentGames, settings: Settings, terms: TermSet, say: Say, stop: Stop) -> Events:
+def _events(sent: SentGames, settings: Settings, terms: registry.TermSet, say: Say, stop: Stop) -> Events:
     """Progress for the page, with the names that the user knows the games by; each look is also for `stop`."""
     began: list[float] = []
 
@@ -189,7 +179,7 @@ def _events(sent: SentGames, settings: Settings, terms: TermSet, say: Say, stop:
         if stop.is_set:
             raise KeyboardInterrupt  # as the learner expects it, which keeps the best so far
 
-    def stepped(step: Step) -> None:
+    def stepped(step: loss_and_gradient.Step) -> None:
         began.append(step.at)
         say({"type": "step", **_step(step, settings, began[0], terms)})
         heed()
@@ -204,30 +194,17 @@ def _events(sent: SentGames, settings: Settings, terms: TermSet, say: Say, stop:
     return Events(remarked, progressed, stepped=stepped)
 
 
-def terms_of(evaluation: Evaluation) -> TermSet:
+def terms_of(evaluation: Evaluation) -> registry.TermSet:
     """The set of an evaluation that has terms."""
-    if not isinstance(evaluation, LinearEvaluation):
+    if not isinstance(evaluation, family.LinearEvaluation):
         raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
     return evaluation.terms
 
 
-def _settings(fields: Fields, terms: TermSet) -> Settings:
-    usual = Settings()
-    first = fields.number("first", 1, len(terms)) or usual.first
-    last = fields.number("last", 1, len(terms)) or len(terms)
-    if first > last:
-        raise RequestError(f"the first term, {first}, comes after the last, {last}")
-    try:
-        target = Target.read(fields.text("target", RESULT))
-    except ValueError as error:
-        raise RequestError(f"'target': {error}") from error
-    return replace(usual, first=first, last=last, target=target, **fields.options(Settings, "phases"))
-
-
-def _step(step: Step, settings: Settings, began: float, terms: TermSet) -> dict[str, Any]:
+def _step(step: loss_and_gradient.Step, settings: Settings, began: float, terms: registry.TermSet) -> dict[str, Any]:
     train, valid = settings.errors(step.sums)
     values = step.parameters.weights
-    weights = dict(zip(column_names(terms, phases_of(values, len(terms))), values.tolist(), strict=True))
+    weights = dict(zip(phases.column_names(terms, phases.phases_of(values, len(terms))), values.tolist(), strict=True))
     return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
 
 
@@ -259,7 +236,7 @@ def match_so_far(_: Fields, state: ServerState) -> Message:
 
 def _described(side: Fields, evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as the page asks for it, and its name."""
-    asked = {"weights": side.weights(), "changes": side.numbers("changes")}
+    asked = {"weights": side.weights(), "changes": side.take("changes", dict[str, float])}
     return {**asked, "name": evaluation.name}
 
 
@@ -278,10 +255,8 @@ class ServerMatch:
         self._new, self._old = (OwnPlayer(side, players[side]) for side in SIDES)
         self._asked, self._trial, self._tally = asked, trial, Tally()
         self._is_stopped = False
-        self._games: deque[Message] = deque(maxlen=KEPT_GAMES)
-        self._count = 0  # of the games played
+        self._games = list[Message]()
         self._last: Message | None = None  # the message at its end
-        self._changed = threading.Condition()
         threading.Thread(target=self._play, name="match", daemon=True).start()
 
     @property
@@ -299,36 +274,20 @@ class ServerMatch:
 
     def follow(self, say: Say, stop: Stop) -> Message:
         """Report what has been played, then each game as it comes; the last message, with the verdict."""
-        say(self._opening())
-        over, reported = self._count, 0  # games: those played before, whose moves nobody watches, and those reported
-        with stop.calling(lambda: self._heed_follower(stop)):
-            while True:
-                games, reported, last = self._news(reported, stop)
-                for game in games:
-                    say({**game, "fens": []} if game["number"] < over else game)
-                if stop.is_left or last is not None:
-                    return last or {"type": "done"}
-
-    def _heed_follower(self, stop: Stop) -> None:
-        if not stop.is_left:
-            self.stop()
-        with self._changed:
-            self._changed.notify_all()
-
-    def _news(self, reported: int, stop: Stop) -> tuple[list[Message], int, Message | None]:
-        """The games after so many, as far as they are kept, the number of all, and the message at the end.
-
-        It waits until there is something new, or until nobody follows.
-        """
-        with self._changed:
-            self._changed.wait_for(lambda: stop.is_left or self._last is not None or self._count > reported)
-            new = min(self._count - reported, len(self._games))
-            return list(self._games)[len(self._games) - new :], self._count, self._last
-
-    def _opening(self) -> Message:
         trial = self._trial
         test = {"test": str(trial.test), "most": trial.most_games, "bounds": trial.test.bounds}
-        return {"type": "trial", **test, "nodes": trial.time_control.nodes}
+        say({"type": "trial", **test, "nodes": trial.time_control.nodes})
+        reported = 0
+        while True:
+            last = self._last  # before the games that have ended by then
+            for game in self._games[reported:]:
+                say(game)
+                reported += 1
+            if stop.is_left or last is not None:
+                return last or {"type": "done"}
+            if stop.is_set:
+                self.stop()
+            time.sleep(LOOK_SECONDS)
 
     def _play(self) -> None:
         last: Message = {"type": "error", "error": INTERNAL_ERROR}
@@ -337,12 +296,10 @@ class ServerMatch:
         except FAULTS as error:
             last = {"type": "error", "error": reason_of(error)}
         finally:
-            with self._changed:
-                self._last = last
-                self._changed.notify_all()
+            self._last = last
 
     def _played(self) -> Message:
-        trial, threads = self._trial, max(1, cores() - 1)  # so that the page is answered meanwhile
+        trial, threads = self._trial, max(1, work.cores() - 1)  # so that the page is answered meanwhile
         proof = prove(self._new, self._old, trial, lambda _: None, lambda _: self._heed(), threads, played=self._add)
         found = {"verdict": proof.verdict, "interrupted": proof.interrupted}
         return {"type": "done", **found, "standing": standing(proof.tally, trial)}
@@ -352,11 +309,8 @@ class ServerMatch:
             raise KeyboardInterrupt  # as a match expects it, which keeps what was played
 
     def _add(self, game: Game) -> None:
-        with self._changed:
-            self._tally.add(game)
-            self._games.append({"type": "game", **_game(game), "standing": standing(self._tally, self._trial)})
-            self._count += 1
-            self._changed.notify_all()
+        self._tally.add(game)
+        self._games.append({"type": "game", **_game(game), "standing": standing(self._tally, self._trial)})
         self._heed()
 
 
@@ -369,23 +323,19 @@ def standing(tally: Tally, trial: StrengthTest) -> dict[str, Any]:
         "wins": wins,
         "draws": draws,
         "losses": losses,
-        "elo": finite(found.elo),
-        "elo_error": finite(found.elo_error),
+        "elo": sealed.finite(found.elo),
+        "elo_error": sealed.finite(found.elo_error),
         "llr": trial.test.llr(tally.counts),
     }
 
 
 def _game(game: Game) -> dict[str, Any]:
-    """A game with the position after each of its moves, those of the opening too."""
+    """A game with its moves, those of the opening too."""
     position = game.opening.position()
-    opening = [position.uci(move) for move in position.moves]
-    start = position.start_fen()
-    fens, moves = list[str](), list[str](opening)
-    after = position.copy()
+    start, moves = position.start_fen(), [position.uci(move) for move in position.moves]
     for played in game.moves:
-        moves.append(after.uci(played.move))
-        after.push(played.move)
-        fens.append(after.fen())
+        moves.append(position.uci(played.move))
+        position.push(played.move)
     return {
         "number": game.number + 1,
         "white": "new" if game.first_is_white else "old",
@@ -394,5 +344,4 @@ def _game(game: Game) -> dict[str, Any]:
         "reason": game.reason.value,
         "fen": start,
         "moves": moves,
-        "fens": fens,
     }

@@ -5,10 +5,7 @@ that the page sends in the user's folder, by the name of their file. Where that 
 one of their own.
 """
 
-from __future__ import annotations
-
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,11 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from merino.app.explorer.channel import Message, Say, Stop
-from merino.app.explorer.games import SentGames
+from merino.app.explorer import channel, games
 from merino.app.explorer.state import Fields, RequestError, ServerState
-from merino.core.common.errors import MerinoError
-from merino.core.common.files import held, user_folder, writing
+from merino.core.common import files
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default
 from merino.lab.people.drill import (
@@ -46,11 +41,7 @@ MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-class StoppedWorkError(MerinoError):
-    """The page has stopped the work."""
-
-
-def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The profile of a `player` of games, as `merino profile --json` has it."""
     evaluation, most = default(), fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
     with _games(fields, state) as (path, _), state.searchers.borrowed(evaluation) as searcher:
@@ -61,16 +52,16 @@ def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message
     return {"type": "done", "profile": as_object(found)}
 
 
-def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+def drill(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
     with _games(fields, state) as (path, named), state.searchers.borrowed(evaluation) as searcher:
         searching, progressed = _searching(searcher, stop), partial(_progressed, say, stop)
 
         def practise(place: Path) -> tuple[Path, Practice]:
-            with writing(RequestError, place):
+            with files.writing(RequestError, place):
                 place.parent.mkdir(parents=True, exist_ok=True)
-                with _stoppable(), held(place):
+                with _stoppable(), files.held(place):
                     player = fields.text("player")
                     return place, practice_from(path, player, place, most, lambda: searching, progressed)
 
@@ -89,7 +80,7 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     }
 
 
-def answer_exercise(fields: Fields, state: ServerState) -> Message:
+def answer_exercise(fields: Fields, state: ServerState) -> channel.Message:
     """POST /api/drill/answer: what is said of a `move` in an exercise; without a move, a hint."""
     _, exercise = _exercise(fields, state)
     if not fields.has("move"):
@@ -100,11 +91,11 @@ def answer_exercise(fields: Fields, state: ServerState) -> Message:
     return {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence, "refutation": refutation}
 
 
-def review_exercise(fields: Fields, state: ServerState) -> Message:
+def review_exercise(fields: Fields, state: ServerState) -> channel.Message:
     """POST /api/drill/review: note whether an exercise was `found`, and say when it comes again."""
     practice, exercise = _exercise(fields, state)
     place = Path(fields.text("practice"))
-    with writing(RequestError, place), held(place):
+    with files.writing(RequestError, place), files.held(place):
         opened, practice = practice, load_progress(place) or practice  # which others may have gone on with meanwhile
         if practice.made_from != opened.made_from:
             raise RequestError("the file of this practice now keeps another: open it again")
@@ -147,23 +138,23 @@ def _keeps_progress() -> bool:
     return True
 
 
-def _searching(searcher: Searcher, stop: Stop) -> Analyser:
+def _searching(searcher: Searcher, stop: channel.Stop) -> Analyser:
     return analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True, is_forgetful=True)
 
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Raise StoppedWorkError where a search has been stopped."""
+    """Raise RequestError where a search has been stopped."""
     try:
         yield
     except KeyboardInterrupt as error:
-        raise StoppedWorkError("stopped") from error
+        raise RequestError("stopped") from error
 
 
-def _progressed(say: Callable[[Message], None], stop: Stop, what: str, done: float) -> None:
+def _progressed(say: Callable[[channel.Message], None], stop: channel.Stop, what: str, done: float) -> None:
     say({"type": "progress", "what": what, "done": done})
     if stop.is_set:
-        raise StoppedWorkError("stopped")
+        raise RequestError("stopped")
 
 
 @contextmanager
@@ -176,9 +167,8 @@ def _games(fields: Fields, state: ServerState) -> Iterator[tuple[Path, Path]]:
         path = state.games_file().path
         yield path, path
         return
-    sent = SentGames.of(fields)
-    with tempfile.TemporaryDirectory(prefix="merino-") as folder, sent.naming():
-        yield sent.joined(Path(folder)), user_folder("data") / "drill" / _safe(sent.title)
+    with games.sent_games(fields, joined=True) as sent:
+        yield sent.paths[0], files.user_folder("data") / "drill" / _safe(sent.title)
 
 
 def _safe(name: str) -> str:

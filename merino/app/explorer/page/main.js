@@ -1,6 +1,7 @@
 // The page: makes its parts, reads the address, and knows the keys.
 
-import { around, byId, guarded, reportError, showError } from "./base/dom.js";
+import { byId } from "./base/dom.js";
+import { around, guarded, reportError, showError } from "./base/flow.js";
 import { keep, keepText, recall, recallText } from "./base/kept.js";
 import { get } from "./base/server.js";
 import { focusBoard, makeBoard } from "./board/board.js";
@@ -32,9 +33,10 @@ import {
     undoEdit,
     wasReloaded,
 } from "./state/store.js";
-import { makeTabs, openTab, shownTab } from "./state/tabs.js";
+import { makeTabs, shownTab } from "./state/tabs.js";
 
-function makeTheme() {
+/** Light or dark, and the colours of the board. */
+function makeLooks() {
     const button = byId("theme");
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const isDark = () => (recallText("theme") ?? (dark.matches ? "dark" : "light")) === "dark";
@@ -50,6 +52,11 @@ function makeTheme() {
     };
     dark.addEventListener("change", show);
     show();
+    const colours = byId("board-colours");
+    const paint = () => (document.documentElement.dataset.board = colours.value);
+    colours.value = recall("board-colours", colours.value);
+    colours.onchange = () => keep("board-colours", paint());
+    paint();
 }
 
 function showHelp() {
@@ -63,7 +70,7 @@ function makeHelp({ name, version }) {
     byId("show-welcome").onclick = () => {
         byId("help-dialog").close();
         welcome();
-        byId("tour-start").focus();
+        byId("welcome-close").focus();
     };
     byId("letter-keys").checked = hasLetterKeys();
     byId("letter-keys").onchange = (event) => keep("letter-keys", event.target.checked);
@@ -110,11 +117,10 @@ function press(event) {
     action();
 }
 
-/** Take files that were dropped: a result that was shared, games to learn from where that is open, or games to list. */
+/** Take files that were dropped: games to learn from where that is open, or games to list. */
 const takeDropped = guarded(async (files) => {
     const [file] = files;
-    if (file.name.endsWith(".json")) openTab("learning");
-    if (shownTab() === "learning") await (await import("./panels/teaching.js")).dropOnTeaching(files);
+    if (shownTab() === "learning") await (await import("./panels/teaching.js")).addFiles(files);
     else await openGames(ofFile(file, file.name));
 });
 
@@ -131,9 +137,8 @@ function makeDrop() {
 
 /** Show what the address or the command line asks for; where the page is loaded again, what the tab showed before. */
 async function show(start) {
-    const isResult = location.hash.startsWith("#taught="); // which is shown on a panel of its own
     const isShown = (wasReloaded() && (await restoreBoard())) || (await showLink(location.hash));
-    if (start.file) await openGames(ofServer(start.file), isShown || isResult);
+    if (start.file) await openGames(ofServer(start.file), isShown);
     else if (isShown) return;
     else if (start.free) await setFree(start.text);
     else if (start.text) await enter(start.text);
@@ -169,7 +174,7 @@ async function begin() {
     makeEntry();
     makeWelcome();
     makeShare();
-    makeTheme();
+    makeLooks();
     const first = refresh({ silent: true });
     makeLive();
     makeAnalysis();

@@ -1,6 +1,7 @@
 // Line charts as SVG: as wide as their place, with axes, names and a line to point with.
 
-import { h, number, s } from "./dom.js";
+import { h, s } from "./dom.js";
+import { number } from "./words.js";
 
 const ROOT = 15; // pixels of the page's letters in which charts are drawn; larger ones make larger charts
 const MARGIN = { top: 14, right: 16, bottom: 34, left: 52 };
@@ -77,19 +78,11 @@ function patterned(series) {
 
 const dashesOf = ({ kind, pattern }) => (kind === "line" ? DASHES[pattern % DASHES.length] : "none");
 
-/** A dot of a series: a circle, a square, a triangle or a rhomb. */
-function dot({ pattern }, x, y) {
-    const r = 3.45;
-    const corners = [
-        null,
-        `h${r}v${r}h${-2 * r}v${-2 * r}h${r}v${r}`,
-        `m0 ${-1.3 * r}l${1.3 * r} ${2.2 * r}h${-2.6 * r}z`,
-        `m0 ${-1.4 * r}l${1.4 * r} ${1.4 * r}l${-1.4 * r} ${1.4 * r}l${-1.4 * r} ${-1.4 * r}z`,
-    ][pattern % 4];
-    return corners
-        ? s("path.dot", { d: `M${x.toFixed(1)} ${y.toFixed(1)}${corners}` })
+/** A dot of a series: a circle, or a square for every second one. */
+const dot = ({ pattern }, x, y) =>
+    pattern % 2
+        ? s("rect", { x: x - 3.45, y: y - 3.45, width: 6.9, height: 6.9 })
         : s("circle", { cx: x, cy: y, r: 3 });
-}
 
 function seriesOf(each, { X, Y }) {
     const { kind, points, colour } = each;

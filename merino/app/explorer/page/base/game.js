@@ -110,6 +110,8 @@ export const squaresOf = (uci) => [uci.slice(0, 2), uci.slice(2, 4)];
 const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
 
 export const isWhite = (letter) => letter === letter.toUpperCase();
+/** Where the drawing of a piece is. */
+export const pieceAddress = (letter) => `/pieces/${isWhite(letter) ? "w" : "b"}${letter.toUpperCase()}.svg`;
 export const nameOf = (letter) => `${isWhite(letter) ? "white" : "black"} ${NAMES[letter.toLowerCase()]}`;
 
 /** The pieces of the board of a FEN: letters by square. */

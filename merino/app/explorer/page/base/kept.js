@@ -1,5 +1,4 @@
-// What the page keeps in the browser, by name: settings and games between visits, the board while its tab is open; among
-// the settings how board and pieces look, and a sound for a move and for the end of a game.
+// What the page keeps in the browser, by name: settings and games between visits, the board while its tab is open.
 
 const PREFIX = "merino-";
 
@@ -59,50 +58,3 @@ export function recall(name, otherwise, isValid = (value) => typeof value === ty
  * @param {Store} [store]
  */
 export const keep = (name, value, store) => keepText(PREFIX + name, JSON.stringify(value), store);
-
-/** The boards and pieces there are, each with its title. */
-export const LOOKS = {
-    board: { stone: "Stone", wood: "Wood", green: "Green", sea: "Sea", paper: "Paper" },
-    pieces: { classic: "Classic", plain: "Plain", letters: "Letters" },
-};
-const KEYS = { board: "board-colours", pieces: "pieces" }; // under which the choices are kept
-const chosenLook = (kind) => recall(KEYS[kind], Object.keys(LOOKS[kind])[0], (name) => name in LOOKS[kind]);
-
-export const look = { board: chosenLook("board"), pieces: chosenLook("pieces") };
-
-/** Where the drawing of a piece is. */
-export const pieceAddress = (letter) => {
-    const folder = look.pieces === "classic" ? "/pieces/" : `/pieces/${look.pieces}/`;
-    return `${folder}${letter === letter.toUpperCase() ? "w" : "b"}${letter.toUpperCase()}.svg`;
-};
-
-export function chooseLook(kind, name) {
-    look[kind] = name;
-    keep(KEYS[kind], name);
-    document.documentElement.dataset.board = look.board;
-}
-
-document.documentElement.dataset.board = look.board;
-
-const PITCH = { move: [520], end: [520, 390] }; // hertz
-const SECONDS = 0.09;
-/** @type {any} */
-let context = null;
-
-export const hasSound = () => recall("sound", false);
-
-export function chime(what) {
-    if (!hasSound()) return;
-    context ??= new AudioContext();
-    PITCH[what].forEach((pitch, index) => {
-        const tone = context.createOscillator(),
-            volume = context.createGain(),
-            begin = context.currentTime + 1.5 * SECONDS * index;
-        tone.frequency.value = pitch;
-        volume.gain.setValueAtTime(0.15, begin);
-        volume.gain.exponentialRampToValueAtTime(0.001, begin + SECONDS);
-        tone.connect(volume).connect(context.destination);
-        tone.start(begin);
-        tone.stop(begin + SECONDS);
-    });
-}

@@ -1,6 +1,6 @@
 // The server's answers, and its work that lasts. The page computes nothing about chess by itself: it asks for all of it.
 
-import { showError } from "./dom.js";
+import { showError } from "./flow.js";
 
 const MAX_KEPT = 400; // answers
 const PATIENCE_MS = 700; // of waiting before the server is asked whether it compiles, and between two questions

@@ -1,9 +1,9 @@
 // The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both; White's expected score
 // as a bar next to it; and the dialog that asks what a pawn becomes.
 
-import { byId, h, number, percent, placeByKey, replace, s } from "../base/dom.js";
-import { FILES, boardOf, isWhite, nameOf, squaresOf } from "../base/game.js";
-import { pieceAddress } from "../base/kept.js";
+import { byId, h, placeByKey, replace, s } from "../base/dom.js";
+import { number, percent } from "../base/words.js";
+import { FILES, boardOf, isWhite, nameOf, pieceAddress, squaresOf } from "../base/game.js";
 import { best } from "../state/analysis.js";
 import { changed, listen, listenTo, movesFrom, resultOf, shareOf, shown, shownValue, state } from "../state/store.js";
 

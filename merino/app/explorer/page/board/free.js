@@ -1,6 +1,7 @@
 // Free mode: pieces from a palette, dragged on, off and about; side to move, castling, en passant.
 
-import { byId, h, hide, options, replace, say } from "../base/dom.js";
+import { byId, h, hide, options, replace } from "../base/dom.js";
+import { say } from "../base/flow.js";
 import { FILES, boardOf, fenOf, nameOf } from "../base/game.js";
 import { EMPTY, START, listenTo, setFree, setGame, state } from "../state/store.js";
 import { describe, picture, squareUnder } from "./board.js";

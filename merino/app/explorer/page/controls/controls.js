@@ -1,10 +1,9 @@
-// Below the board: back and forth, flip, and Merino's moves; the switches above it; and the dialog for its looks.
+// Below the board: back and forth, flip, and Merino's moves; and the switches above it.
 
-import { byId, changeDetector, keepFocus, replace, segments, showError } from "../base/dom.js";
-import { LOOKS, chooseLook, look } from "../base/kept.js";
+import { byId, keepFocus, segments } from "../base/dom.js";
+import { changeDetector, showError } from "../base/flow.js";
 import { Work } from "../base/server.js";
 import { whyNoGame } from "../board/free.js";
-import { boardPicture } from "../board/pictures.js";
 import {
     START,
     changed,
@@ -13,7 +12,6 @@ import {
     listen,
     play,
     question,
-    refresh,
     setFree,
     setGame,
     state,
@@ -22,7 +20,6 @@ import {
 import { askToPlay } from "./play.js";
 
 const MOVE_MS = 1000;
-const SAMPLE = "2kr4/1pp2n2/2b5/8/4P3/3BQ3/2NP4/2K1R3 w - - 0 1"; // with a piece of every kind
 const MODES = [
     ["game", "Game", "Legal moves only"],
     ["free", "Free", "Place pieces freely"],
@@ -83,20 +80,6 @@ function draw() {
     byId("let-move").firstChild.data = thinking.isRunning ? "Thinking" : "Let Merino move";
 }
 
-/** Choose, and let all that shows pieces follow. */
-function followLook(kind, name) {
-    chooseLook(kind, name);
-    drawLook();
-    changed("view");
-    refresh({ silent: true });
-}
-
-function drawLook() {
-    for (const kind of ["board", "pieces"])
-        segments(byId(`look-${kind}`), Object.entries(LOOKS[kind]), look[kind], (name) => followLook(kind, name));
-    replace(byId("look-sample"), boardPicture(SAMPLE, "d2d3", 200));
-}
-
 const ACTIONS = {
     first: () => goTo(0),
     undo,
@@ -106,10 +89,6 @@ const ACTIONS = {
     new: () => setGame({ fen: START }),
     "let-move": answer,
     play: askToPlay,
-    look: () => {
-        drawLook();
-        byId("look-dialog").showModal();
-    },
 };
 
 export function makeControls() {

@@ -1,17 +1,17 @@
 // What can be typed or pasted into the one box, or stand in the address: moves, positions, games, and links to the page,
-// whose part behind `#` is a position, a game or a shared result that any explorer can open. And why a move is impossible.
+// whose part behind `#` is a position or a game that any explorer can open. And why a move is impossible.
 
-import { byId, reportError, say, showError, turns, wordsOf } from "../base/dom.js";
+import { byId } from "../base/dom.js";
+import { reportError, say, showError, turns, wordsOf } from "../base/flow.js";
 import { ucis } from "../base/game.js";
 import { post } from "../base/server.js";
 import { isMerinosTurn } from "./play.js";
 import { ofFile, openGames, showGames } from "../panels/games.js";
 import { isPlaying, playLine, playedMoves, setFree, setGame, state, watchBoard } from "../state/store.js";
-import { openTab } from "../state/tabs.js";
 
 const MAX_TYPED = 1e5; // characters; what is longer can only be games, and is listed as a file is
 const BEGINS = /^\s*1\.(?![.\u2026])/; // which the server reads from the start of a game on
-const LINK = /^https?:\/\/[^\s#]+\/#((?:fen|taught)=\S+)$/; // to an explorer's page, on whatever port
+const LINK = /^https?:\/\/[^\s#]+\/#(fen=\S+)$/; // to an explorer's page, on whatever port
 
 const beginText = turns();
 const beginLink = turns();
@@ -26,20 +26,17 @@ export async function explainRefusal(move) {
     }
 }
 
-/** Show what the part of an address from `#` on asks for; whether that, or something later, is new on the board. */
+/** Show the position that the part of an address from `#` on asks for; whether that, or something later, is new on the board. */
 export async function showLink(fragment) {
     const fields = new URLSearchParams(fragment.replace(/^#/, ""));
-    const [fen, taught] = [fields.get("fen"), fields.get("taught")];
-    if (!fen && !taught) return false;
+    const fen = fields.get("fen");
+    if (!fen) return false;
     try {
-        if (!taught) return await showPosition(fen, fields.get("moves"), fields.get("mode") === "free");
-        openTab("learning");
-        history.replaceState(null, "", location.pathname);
-        await (await import("../panels/teaching.js")).openTaught(taught);
+        return await showPosition(fen, fields.get("moves"), fields.get("mode") === "free");
     } catch (error) {
         reportError(error);
+        return false;
     }
-    return false;
 }
 
 /** Show a position, and moves from there; not where another link was opened meanwhile, or the board changed. */

@@ -1,6 +1,7 @@
 // Hands on the board: pieces dragged, clicked, or moved by the keyboard.
 
-import { byId, say, showError } from "../base/dom.js";
+import { byId } from "../base/dom.js";
+import { say, showError } from "../base/flow.js";
 import { FILES, isWhite, squaresOf } from "../base/game.js";
 import {
     askPromotion,

@@ -1,9 +1,10 @@
 // A game against Merino: the dialog that begins it, whose turn it is, clocks, taking back, hints, how it ends, and the bar with
 // what can be done in it.
 
-import { button, h, hide, options, replace, say, segments, byId, changeDetector, showError } from "../base/dom.js";
+import { button, byId, h, hide, options, replace, segments } from "../base/dom.js";
+import { changeDetector, say, showError } from "../base/flow.js";
 import { ucis, lineThrough, mainLine, sideAfter } from "../base/game.js";
-import { chime, keep, recall, hasSound } from "../base/kept.js";
+import { keep, recall } from "../base/kept.js";
 import { Work } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { whyNoGame } from "../board/free.js";
@@ -103,7 +104,6 @@ function finish(score, reason) {
     clearArrows();
     byId("promotion").close(); // whoever is asked there is too late
     save(score, reason);
-    chime("end");
     say(`${score}: ${reason}`);
     changed("play");
 }
@@ -235,7 +235,6 @@ function tryPremove() {
 function goOn() {
     if (!isPlaying() || !isExpected || !isAtEnd()) return;
     isExpected = false;
-    if (state.moves.length) chime("move");
     const { ending } = state.report;
     if (ending) finish(ending === "checkmate" ? wins(opposite(turn())) : "1/2-1/2", ending);
     else if (turn() === state.game.side) tryPremove();
@@ -302,7 +301,6 @@ export function askToPlay() {
     for (const [name, [pairs, chosen]] of Object.entries(choices))
         byId(`play-${name}`).replaceChildren(...options(pairs, chosen));
     byId("play-here").checked = wanted.fromHere;
-    byId("play-sound").checked = hasSound();
     drawSides();
     byId("play-dialog").showModal();
 }
@@ -361,7 +359,6 @@ export function makePlay(levels) {
     elos = levels;
     makePlaying();
     byId("play-begin").onclick = begin;
-    byId("play-sound").onchange = (event) => keep("sound", event.target.checked);
     listen((topics) => {
         if (topics.has("clock") && state.game?.clock) drawClocks();
         if (topics.has("play") || topics.has("report")) draw();

@@ -1,6 +1,7 @@
-// What the page gives away: FEN, link, moves, JSON, CSV, and the board as SVG or PNG.
+// What the page gives away: FEN, link, moves, PGN, JSON, and the board as SVG.
 
-import { around, byId, guarded, h, placeByKey, s, say } from "../base/dom.js";
+import { byId, placeByKey, s } from "../base/dom.js";
+import { around, guarded, say } from "../base/flow.js";
 import { saveFile } from "../base/files.js";
 import { listed, ucis } from "../base/game.js";
 import { post } from "../base/server.js";
@@ -8,11 +9,7 @@ import { boardSvg } from "../board/board.js";
 import { playedGames } from "./play.js";
 import { playedMoves, shown, state, tagsNow } from "../state/store.js";
 
-const SIZE = 1200; // pixels of a PNG
 const PGN = "application/x-chess-pgn";
-// Columns of the CSV, as a report names them.
-const OF_TERMS = ["group", "weight", "white_count", "black_count", "white_cp", "black_cp", "net_cp"];
-const OF_PIECES = ["square", "piece", "removal_cp", "relative_pawns", "attributed_cp"];
 // What an element of the saved board keeps of its looks, and what is for the page alone.
 const PAINT = "fill fill-opacity stroke stroke-width stroke-opacity stroke-linejoin paint-order opacity display";
 const TEXT = "font-family font-size font-weight text-anchor transform";
@@ -31,18 +28,6 @@ export function link() {
     if (mode === "free") fields.set("mode", "free");
     else if (at) fields.set("moves", ucis(playedMoves()).join(" "));
     return `${location.origin}/#${fields.toString().replaceAll("+", "%20")}`;
-}
-
-function csv() {
-    const quoted = (value) => (/[",]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value);
-    const rows = [
-        ["term", ...OF_TERMS],
-        ...state.report.terms.map((term) => [term.name, ...OF_TERMS.map((column) => term[column])]),
-        [],
-        OF_PIECES,
-        ...state.report.pieces.map((piece) => OF_PIECES.map((column) => piece[column])), // nothing for null
-    ];
-    return rows.map((row) => row.map(quoted).join(",")).join("\n");
 }
 
 /** Write out on a copy how an element is painted, and leave out what is for the page alone. */
@@ -86,54 +71,6 @@ async function drawing() {
     return new XMLSerializer().serializeToString(copied).replace(/<!--(\d+)-->/g, (_, index) => inside[index]);
 }
 
-async function loaded(address) {
-    const image = new Image();
-    image.src = address;
-    await image.decode();
-    return image;
-}
-
-const numbersOf = (element, ...names) => names.map((name) => Number(element.getAttribute(name)));
-
-function paintRect(pen, rect) {
-    const { fill, fillOpacity } = getComputedStyle(rect);
-    if (fill === "none") return;
-    pen.globalAlpha = Number(fillOpacity);
-    pen.fillStyle = fill;
-    const [x, y, width, height] = numbersOf(rect, "x", "y", "width", "height");
-    pen.fillRect(x, y, width, height);
-    pen.globalAlpha = 1;
-}
-
-async function paintImage(pen, image) {
-    const [, x, y] = /translate\(([-\d.]+)px, ([-\d.]+)px\)/.exec(image.style.transform) ?? [];
-    const [width, height] = numbersOf(image, "width", "height");
-    pen.drawImage(await loaded(image.getAttribute("href")), Number(x), Number(y), width, height);
-}
-
-function paintText(pen, text) {
-    const { fontWeight, fontSize, fontFamily, fill, textAnchor } = getComputedStyle(text);
-    pen.font = `${fontWeight} ${fontSize} ${fontFamily}`;
-    pen.fillStyle = fill;
-    pen.textAlign = { middle: "center", end: "right" }[textAnchor] ?? "left";
-    const [x, y] = numbersOf(text, "x", "y");
-    pen.fillText(text.textContent, x, y);
-}
-
-/** The board painted once more, on a canvas: the policy of the page lets no picture in that the server has not sent. */
-async function painting() {
-    const canvas = h("canvas", { width: SIZE, height: SIZE }),
-        pen = canvas.getContext("2d"),
-        svg = boardSvg();
-    pen.scale(SIZE / 800, SIZE / 800);
-    for (const rect of svg.querySelectorAll("rect")) paintRect(pen, rect);
-    for (const image of svg.querySelectorAll("image")) await paintImage(pen, image);
-    for (const text of svg.querySelectorAll("text")) paintText(pen, text);
-    return new Promise((resolve) => {
-        canvas.toBlob(resolve, "image/png");
-    });
-}
-
 /** White and Black by the label of a game. */
 function playersOf(label) {
     const [White, Black] = label.split(" - ");
@@ -173,9 +110,7 @@ const ACTIONS = {
     "save-pgn": async () => saveFile("game.pgn", await pgn(), PGN),
     "save-played": async () => saveFile("played.pgn", await playedPgn(), PGN),
     "save-json": () => saveFile("position.json", JSON.stringify(state.report, null, 2), "application/json"),
-    "save-csv": () => saveFile("position.csv", csv(), "text/csv"),
     "save-svg": async () => saveFile("board.svg", await drawing(), "image/svg+xml"),
-    "save-png": async () => saveFile("board.png", await painting(), "image/png"),
 };
 
 function isOpen(opens) {

@@ -1,6 +1,8 @@
 // The analysis as it is seen: a switch, its lines with their moves and what they lead to, and arrows on the board.
 
-import { byId, framed, h, keepFocus, options, percent, replace, shortName, thousands, withMinus } from "../base/dom.js";
+import { byId, h, keepFocus, options, replace } from "../base/dom.js";
+import { framed } from "../base/flow.js";
+import { percent, shortName, thousands, withMinus } from "../base/words.js";
 import { numbered } from "../base/game.js";
 import { compilingText, explainLine } from "../base/server.js";
 import { showArrows } from "../board/board.js";

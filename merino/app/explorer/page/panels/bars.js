@@ -1,7 +1,9 @@
 // The value of each piece: two bar charts, one a side, moving with the board; and Shapley values, which are asked for
 // while they are looked at, first rough and then finer.
 
-import { h, note, number, pawns, plural, replace, reportError, shortName } from "../base/dom.js";
+import { h, note, replace } from "../base/dom.js";
+import { reportError } from "../base/flow.js";
+import { number, pawns, plural, shortName } from "../base/words.js";
 import { isWhite, nameOf } from "../base/game.js";
 import { post } from "../base/server.js";
 import { picture, valuesBefore } from "../board/board.js";

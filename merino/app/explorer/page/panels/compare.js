@@ -1,27 +1,8 @@
 // Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
 
-import {
-    byId,
-    bySize,
-    details,
-    guarded,
-    h,
-    note,
-    nothing,
-    number,
-    options,
-    pawns,
-    percent,
-    plainTable,
-    plural,
-    replace,
-    reportError,
-    shortName,
-    spaced,
-    tableRow,
-    turns,
-    worded,
-} from "../base/dom.js";
+import { byId, details, h, note, nothing, options, plainTable, replace, tableRow } from "../base/dom.js";
+import { guarded, reportError, turns } from "../base/flow.js";
+import { bySize, number, pawns, percent, plural, shortName, spaced, worded } from "../base/words.js";
 import { post } from "../base/server.js";
 import { picture } from "../board/board.js";
 import { listenTo, question, state } from "../state/store.js";

@@ -2,19 +2,9 @@
 // move has lost is searched at once and roughly, and deeper when asked.
 
 import { COLOURS, chart } from "../base/chart.js";
-import {
-    capital,
-    h,
-    pawns,
-    percent,
-    say,
-    spaced,
-    byId,
-    checkField,
-    replace,
-    reportError,
-    withMinus,
-} from "../base/dom.js";
+import { byId, checkField, h, replace } from "../base/dom.js";
+import { reportError, say } from "../base/flow.js";
+import { capital, pawns, percent, spaced, withMinus } from "../base/words.js";
 import { numbered, nameOf, sideAfter } from "../base/game.js";
 import { Work, post } from "../base/server.js";
 import { isLooked, onLook } from "../state/analysis.js";

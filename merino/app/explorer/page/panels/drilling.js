@@ -1,6 +1,8 @@
 // Exercises from mistakes, walked through on the board: a move is refused with what refutes it, and then explained.
 
-import { button, byId, guarded, h, note, panelBar, plural, say, showError, turns } from "../base/dom.js";
+import { button, byId, h, note, panelBar } from "../base/dom.js";
+import { guarded, say, showError, turns } from "../base/flow.js";
+import { plural } from "../base/words.js";
 import { post } from "../base/server.js";
 import { changed, isPlaying, listenTo, play, setGame, state, truncate, watchBoard } from "../state/store.js";
 

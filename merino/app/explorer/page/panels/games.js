@@ -2,19 +2,9 @@
 // evaluation. A source of games has their `name`, gives the list piece by piece and a whole game by its entry in the list,
 // and says how the server is asked for a study of all of them.
 
-import {
-    byId,
-    changeDetector,
-    framed,
-    guarded,
-    h,
-    plural,
-    replace,
-    showError,
-    thousands,
-    turns,
-    wordsOf,
-} from "../base/dom.js";
+import { byId, h, replace } from "../base/dom.js";
+import { changeDetector, framed, guarded, showError, turns, wordsOf } from "../base/flow.js";
+import { plural, thousands } from "../base/words.js";
 import { base64, chooseFiles, gamesText } from "../base/files.js";
 import { get, post } from "../base/server.js";
 import { changed, setGame, state, tagsNow, watchBoard } from "../state/store.js";
@@ -26,11 +16,8 @@ const PIECE = 1 << 20;
 const MAX_STUDIED = 60e6; // bytes of a file whose games are studied together
 const MAX_PIECE = 3 << 19; // in base64 the longest text that the server takes
 const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 30; // pixels
-const MAX_HEIGHT = 8e6; // pixels that every browser can scroll; longer lists scroll faster
 const AROUND = 4; // rows drawn beyond the view
 const MAX_TAGS = 12;
-const TEXTS = ["result", "white", "black", "white_elo", "black_elo", "date", "event", "eco"];
-const SEARCHED = ["white", "black", "event", "eco"];
 const NOTHING = { search: "", result: "", from: "", to: "" };
 
 /** The games of a file, or of a text as a Blob; the page reads it, and the server keeps nothing. */
@@ -65,66 +52,25 @@ async function pieceOf(file, at) {
     }
 }
 
-/** The games of a file as columns of their headers, so that a hundred thousand of them take little memory. */
-export class GameList {
-    #starts = [];
-    #sizes = [];
-    /** @type {Record<string, string[]>} */
-    #texts = Object.fromEntries(TEXTS.map((name) => [name, []]));
-    #known = new Map(); // each text once: players and events come again
+/** The players of games with the most of them, each with their number. */
+function playersOf(games, most) {
+    const counts = new Map();
+    for (const player of games.flatMap((game) => [game.white, game.black]))
+        if (player && player !== "?") counts.set(player, (counts.get(player) ?? 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, most);
+}
 
-    get length() {
-        return this.#starts.length;
-    }
-
-    /** Append what the server says of some games. */
-    add(games) {
-        for (const game of games) {
-            this.#starts.push(game.start);
-            this.#sizes.push(game.size);
-            for (const name of TEXTS) {
-                const text = game[name];
-                if (!this.#known.has(text)) this.#known.set(text, text);
-                this.#texts[name].push(this.#known.get(text));
-            }
-        }
-    }
-
-    /** A game: its `number` from 1, its place in the file, and its headers. */
-    at(index) {
-        const texts = Object.fromEntries(TEXTS.map((name) => [name, this.#texts[name][index]]));
-        return { number: index + 1, start: this.#starts[index], size: this.#sizes[index], ...texts };
-    }
-
-    /** The players with the most games, each with their number. */
-    players(most) {
-        const counts = new Map();
-        for (const name of ["white", "black"])
-            for (const player of this.#texts[name])
-                if (player && player !== "?") counts.set(player, (counts.get(player) ?? 0) + 1);
-        return [...counts].sort((a, b) => b[1] - a[1]).slice(0, most);
-    }
-
-    /**
-     * The indices, from `first` on, of the games that match: each of the words in players, event or opening code, the
-     * result, and dates `from` and `to` as far as they are given: 2024, 2024.05 or 2024.05.31.
-     */
-    matching(query, first = 0) {
-        const found = [];
-        for (let index = first; index < this.length; index++) if (this.#matches(index, query)) found.push(index);
-        return found;
-    }
-
-    #matches(index, { words, result, from, to }) {
-        const date = this.#texts.date[index];
-        if (result && this.#texts.result[index] !== result) return false;
-        if ((from || to) && !/^\d/.test(date)) return false;
-        if ((from && date < from) || (to && date.slice(0, to.length) > to)) return false;
-        if (!words.length) return true;
-        const texts = SEARCHED.map((name) => this.#texts[name][index]);
-        const text = texts.join(" ").toLowerCase();
-        return words.every((word) => text.includes(word));
-    }
+/**
+ * Whether a game has each of the words in players, event or opening code, the result, and a date within `from` and `to`
+ * as far as they are given: 2024, 2024.05 or 2024.05.31.
+ */
+export function matches(game, { words, result, from, to }) {
+    const { date } = game;
+    if (result && game.result !== result) return false;
+    if ((from || to) && !/^\d/.test(date)) return false;
+    if ((from && date < from) || (to && date.slice(0, to.length) > to)) return false;
+    const text = [game.white, game.black, game.event, game.eco].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
 }
 
 /** What to match, from what a person has typed. */
@@ -144,12 +90,14 @@ const dateOf = (text) =>
 
 /** @type {any} */
 let source = null;
-let list = new GameList();
-/** @type {any} */
-let indices = []; // of the games in the list that match the search
+/** @type {any[]} */
+let list = []; // of all games, with their `number` from 1
+/** @type {any[]} */
+let found = []; // those that match the search
 let query = queryOf(NOTHING);
 let done = 1; // the share of the file that has been listed
-let chosen = -1;
+/** @type {any} */
+let chosen = null; // from the list
 /** @type {any} */
 let opened = null; // the chosen game, with its moves
 let active = 0; // the place in the list that the keys have come to
@@ -178,37 +126,40 @@ export async function openGames(from, listOnly = false) {
     listRest(from, first.next);
     if (listOnly) return;
     openTab("games");
-    if (list.length) await choose(0);
+    if (list.length) await choose(list[0]);
 }
 
 /** Show a PGN that was read as a whole: its list, and its first game. */
 export function showGames(read, text) {
     begin(ofFile(new Blob([text]), "the text"));
-    list.add(read.listed);
-    search();
+    add(read.listed);
+    drawList();
     openTab("games");
-    return showGame(0, read.games[0]);
+    return showGame(list[0], read.games[0]);
 }
 
 function begin(from) {
     beginGame(); // a game of the list before that still comes is not shown
     beginList(); // nor is a list that was asked for before
     source = from;
-    list = new GameList();
+    list = [];
     query = queryOf(NOTHING);
-    indices = [];
+    found = [];
     done = 1;
-    chosen = -1;
-    opened = null;
+    chosen = opened = null;
     areRowsNew(null);
     goToPlace(0);
     byId("game-search-form").reset();
 }
 
+function add(games) {
+    const numbered = games.map((game, at) => ({ ...game, number: list.length + at + 1 }));
+    list.push(...numbered);
+    found.push(...numbered.filter((game) => matches(game, query)));
+}
+
 function listPiece({ games, next, done: share }) {
-    const first = list.length;
-    list.add(games);
-    for (const index of list.matching(query, first)) indices.push(index);
+    add(games);
     done = next === null ? 1 : share && Math.min(share, 0.99);
     drawList();
 }
@@ -227,23 +178,23 @@ async function listRest(from, first) {
 }
 
 /** Show a game of the list. */
-async function choose(index) {
+async function choose(entry) {
     const isLast = beginGame(),
         isAsBefore = watchBoard();
-    const game = await source.game(list.at(index));
-    if (isLast() && isAsBefore()) await showGame(index, game);
+    const game = await source.game(entry);
+    if (isLast() && isAsBefore()) await showGame(entry, game);
 }
 
-async function showGame(index, game) {
-    chosen = index;
+async function showGame(entry, game) {
+    chosen = entry;
     opened = game;
     await setGame(game, 0);
     draw();
 }
 
-function search(fields = NOTHING) {
+function search(fields) {
     query = queryOf(fields);
-    indices = list.matching(query);
+    found = list.filter((game) => matches(game, query));
     goToPlace(0);
     drawList();
 }
@@ -255,7 +206,7 @@ export const loadedGames = () =>
               source,
               name: source.name,
               count: list.length,
-              players: (most) => list.players(most),
+              players: (most) => playersOf(list, most),
               request: () => source.request(),
           }
         : null;
@@ -268,52 +219,39 @@ export const openPgn = guarded(async () => {
 const isKnown = (value) => value && !/^\?/.test(value);
 const shortResult = (result) => (result === "1/2-1/2" ? "\u00bd-\u00bd" : result);
 
-/** Pixels of the list to one that is scrolled. */
-function scale() {
-    const whole = indices.length * ROW,
-        room = box.clientHeight;
-    return whole > MAX_HEIGHT ? (whole - room) / (MAX_HEIGHT - room) : 1;
-}
-
 /** Go to a place in the list, and scroll it into view. */
 function goToPlace(place) {
-    active = Math.max(0, Math.min(place, indices.length - 1));
-    const top = active * ROW,
-        bottom = top + ROW - box.clientHeight;
-    if (top < box.scrollTop * scale()) box.scrollTop = top / scale();
-    else if (bottom > box.scrollTop * scale()) box.scrollTop = bottom / scale();
+    active = Math.max(0, Math.min(place, found.length - 1));
+    const bottom = active * ROW + ROW - box.clientHeight;
+    box.scrollTop = Math.max(bottom, Math.min(active * ROW, box.scrollTop));
     drawRows();
 }
 
 /** Only the rows in view are elements. */
 const drawRows = framed(() => {
-    height.style.height = `${Math.min(indices.length * ROW, MAX_HEIGHT)}px`;
-    const top = box.scrollTop * scale();
-    const first = Math.max(0, Math.floor(top / ROW) - AROUND);
-    const last = Math.ceil((top + box.clientHeight) / ROW) + AROUND;
-    drawnRows.style.transform = `translateY(${box.scrollTop - top + first * ROW}px)`;
-    const seen = indices.slice(first, last);
-    if (areRowsNew(seen, first, chosen, active))
-        replace(
-            drawnRows,
-            seen.map((index, at) => row(index, first + at)),
-        );
-    for (const each of drawnRows.children) each.setAttribute("aria-setsize", String(indices.length));
+    height.style.height = `${found.length * ROW}px`;
+    const first = Math.max(0, Math.floor(box.scrollTop / ROW) - AROUND);
+    const seen = found.slice(first, Math.ceil((box.scrollTop + box.clientHeight) / ROW) + AROUND);
+    drawnRows.style.transform = `translateY(${first * ROW}px)`;
+    const numbers = seen.map((game) => game.number);
+    const rows = () => seen.map((game, at) => row(game, first + at));
+    if (areRowsNew(numbers, first, chosen?.number, active)) replace(drawnRows, rows());
+    for (const each of drawnRows.children) each.setAttribute("aria-setsize", String(found.length));
     const isActiveSeen = first <= active && active < first + seen.length;
     if (isActiveSeen) box.setAttribute("aria-activedescendant", `game-at-${active}`);
     else box.removeAttribute("aria-activedescendant");
 });
 
-function row(index, place) {
+function row(game, place) {
     const selector = `div#game-at-${place}.game-row${place === active ? ".active" : ""}`;
     const attributes = {
         role: "option",
         style: { height: `${ROW}px` },
-        "aria-selected": String(index === chosen),
+        "aria-selected": String(game === chosen),
         "aria-posinset": place + 1,
         onclick: () => openPlace(place),
     };
-    return h(selector, attributes, cells(list.at(index)));
+    return h(selector, attributes, cells(game));
 }
 
 function cells(game) {
@@ -332,19 +270,19 @@ function cells(game) {
 async function openPlace(place) {
     active = place;
     drawRows();
-    const index = indices[place];
-    if (index === undefined) return;
+    const game = found[place];
+    if (!game) return;
     try {
-        await choose(index);
+        await choose(game);
         drawRows();
     } catch (error) {
-        showError(`Game ${index + 1}: ${wordsOf(error)}`);
+        showError(`Game ${game.number}: ${wordsOf(error)}`);
     }
 }
 
 function press(event) {
     const page = Math.max(1, Math.floor(box.clientHeight / ROW) - 1),
-        end = indices.length;
+        end = found.length;
     const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -end, End: end };
     const opens = event.key === "Enter" || event.key === " ";
     if (!opens && !(event.key in steps)) return;
@@ -357,7 +295,7 @@ function press(event) {
 function drawList() {
     byId("game-choice").hidden = list.length < 2;
     const all = plural(list.length, "game");
-    const part = indices.length === list.length ? all : `${thousands(indices.length)} of ${all}`;
+    const part = found.length === list.length ? all : `${thousands(found.length)} of ${all}`;
     const share = done === null ? "reading" : `reading, ${Math.floor(100 * done)}%`;
     const words = done === 1 ? part : `${part} (${share})`;
     count.setAttribute("aria-live", done === 1 ? "polite" : "off");

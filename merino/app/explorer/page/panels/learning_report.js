@@ -1,17 +1,19 @@
 // What learning found: errors and weights by step, the verdict, the weights, and calibration; and what pieces are worth in
 // the games that were opened, as `merino points` has it.
 
-import { COLOURS } from "../base/chart.js";
-import { bySize, details, h, note, number, plainTable, plural, spaced, tableRow, thousands } from "../base/dom.js";
+import { COLOURS, chart } from "../base/chart.js";
+import { details, h, note, plainTable, tableRow } from "../base/dom.js";
+import { bySize, number, plural, spaced, thousands } from "../base/words.js";
 
 const INTERVAL = 1.96; // standard errors to either side, which are 95%
 const MAX_PATHS = 8;
-const HEADS = ["Weight", "Before", "After", "95% interval", { unseen: "Change and interval" }, "Clear", "Positions"];
-const LEGEND =
-    "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.";
+const MAX_CHANGED = 12; // changes that are listed
+const SMALL = 0.5; // centipawns; less is no change to speak of
+const HEADS = ["Weight", "Before", "After", "95% interval", "Clear", "Positions"];
+const LEGEND = "Clear: the change is larger than its noise.";
 
 /** The steps of the fit: those of the record, or those heard so far. */
-function allSteps(record, steps) {
+function allSteps({ record, steps }) {
     if (!record) return steps;
     const named = (weights) => Object.fromEntries(record.terms.map((term, index) => [term.name, weights[index]]));
     return record.steps.map((step) => ({ ...step, weights: named(step.weights) }));
@@ -20,8 +22,8 @@ function allSteps(record, steps) {
 const axisOf = (steps) => ({ xName: "step", x: [0, Math.max(1, steps.length - 1)] });
 
 /** Both errors by step. */
-export function errorData(record, steps) {
-    const all = allSteps(record, steps);
+function errorData(read) {
+    const all = allSteps(read);
     const line = (name, colour, field) => ({
         name,
         colour,
@@ -33,11 +35,11 @@ export function errorData(record, steps) {
 }
 
 /** The weights that changed most, by step. */
-export function pathData(record, steps) {
-    const all = allSteps(record, steps);
+function pathData(read) {
+    const all = allSteps(read);
     if (!all.length) return { series: [] };
     const change = (name) => all.at(-1).weights[name] - all[0].weights[name];
-    const names = Object.keys(all[0].weights).filter((name) => Math.abs(change(name)) >= 0.5);
+    const names = Object.keys(all[0].weights).filter((name) => Math.abs(change(name)) >= SMALL);
     const largest = names.sort(bySize(change)).slice(0, MAX_PATHS);
     const series = largest.map((name, index) => ({
         name: `${spaced(name)} ${number(change(name), 0, true)}`,
@@ -48,7 +50,7 @@ export function pathData(record, steps) {
 }
 
 /** Points scored by points predicted, before and after learning. */
-export function calibrationData({ calibration: { before, after } }) {
+function calibrationData({ calibration: { before, after } }) {
     const dots = (bins) => bins.map((bin) => [bin.predicted, bin.scored, INTERVAL * bin.error]);
     const series = [
         { name: "Before learning", colour: "var(--faint)", kind: "dots", points: dots(before) },
@@ -56,18 +58,6 @@ export function calibrationData({ calibration: { before, after } }) {
     ];
     const names = { xName: "points predicted for White", yName: "points scored", yDigits: 1 };
     return { series, x: [0, 1], y: [0, 1], diagonal: true, ...names };
-}
-
-function rangeBar(line, scale) {
-    const at = (value) => `${50 + (50 * value) / scale}%`;
-    const width = `${(50 * (line.high - line.low)) / scale}%`;
-    return h(
-        "span.range",
-        { title: `95% interval ${number(line.low, 1)} to ${number(line.high, 1)}` },
-        h("i.interval", { style: { left: at(line.low), width } }),
-        h("i.old", { style: { left: at(line.old) } }),
-        h("i.new", { style: { left: at(line.new) } }),
-    );
 }
 
 /** The lines of the weights, the two values of a term one after the other. */
@@ -90,14 +80,13 @@ function verdictOf(summary) {
 }
 
 /** Whether a change is clear, in a word; nothing where that is not known. */
-export const clearWord = (clear) => (clear === null ? "" : clear ? "yes" : "no");
+const clearWord = (clear) => (clear === null ? "" : clear ? "yes" : "no");
 
-function weightRow(line, scale) {
+function weightRow(line) {
     const cells = [
         number(line.old),
         h(line.old === line.new ? "td" : "td.strong", number(line.new)),
         `${number(line.low)} .. ${number(line.high)}`,
-        h("td.range-cell", rangeBar(line, scale)),
         clearWord(line.clear),
         thousands(line.positions),
     ];
@@ -117,8 +106,7 @@ function folded(title, ...content) {
 export function learnedSections(record, calibrationChart) {
     const { summary, calibration } = record;
     const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
-    const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
-    const rows = free.map((line) => weightRow(line, scale));
+    const rows = free.map(weightRow);
     const title = "Calibration: points scored against points predicted"; // without results there is none
     return [
         h("p#learn-verdict.summary", verdictOf(summary)),
@@ -128,7 +116,7 @@ export function learnedSections(record, calibrationChart) {
 }
 
 /** The mean score by balance of material, and the curve fitted to it. */
-export function balanceData({ score_graph: { bins, alpha } }) {
+function balanceData({ score_graph: { bins, alpha } }) {
     const scores = bins.filter((bin) => bin.vectors).map((bin) => [bin.balance, bin.score]);
     const curve = `1 / (1 + exp(\u2212${alpha.toFixed(3)} \u00d7 balance))`;
     const series = [
@@ -160,3 +148,26 @@ export function pointSections(points, balanceChart) {
         balanceChart,
     ];
 }
+
+/** The largest changes of the weights as a table, those that are clear first. */
+export function changedTable({ weights }) {
+    const changes = weights
+        .filter((line) => Math.abs(line.new - line.old) >= SMALL)
+        .sort(bySize((line) => line.new - line.old))
+        .sort((a, b) => Number(b.clear) - Number(a.clear))
+        .slice(0, MAX_CHANGED);
+    if (!changes.length) return note("No weight moved by half a centipawn.");
+    const row = ({ name, old: before, new: value, clear }) => {
+        const cells = [number(before), h("td.strong", number(value)), number(value - before, 0, true)];
+        return tableRow(spaced(name), [...cells, clearWord(clear)]);
+    };
+    return plainTable("taught-changed", ["Weight", "Before", "After", "Change", "Clear"], changes.map(row));
+}
+
+/** The charts of what `read` gives: { record, steps, points }. */
+export const chartsOf = (read) => ({
+    errors: chart({ label: "Error by step", height: 210, read: () => errorData(read()) }),
+    paths: chart({ label: "Weights by step", height: 230, read: () => pathData(read()) }),
+    calibration: chart({ label: "Calibration", height: 320, read: () => calibrationData(read().record) }),
+    balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(read().points) }),
+});

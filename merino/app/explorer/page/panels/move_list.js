@@ -1,6 +1,7 @@
 // The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
 
-import { afterPress, byId, h, keepFocus, replace } from "../base/dom.js";
+import { byId, h, keepFocus, replace } from "../base/dom.js";
+import { afterPress } from "../base/flow.js";
 import { numbered, pathTo, promote, remove } from "../base/game.js";
 import { edit, goToNode, listen, redoEdit, state, undoEdit } from "../state/store.js";
 

@@ -1,27 +1,9 @@
 // Every legal move, ranked by a search that goes deeper while one looks; next to it, what the move changes at once, as a
 // heat map of moves by terms. Two moves can be compared: both are searched, and their lines and terms set against each other.
 
-import {
-    byId,
-    bySize,
-    columnHead,
-    framed,
-    h,
-    keepFocus,
-    note,
-    number,
-    pawns,
-    percent,
-    replace,
-    reportError,
-    spaced,
-    tableBox,
-    tableRow,
-    thousands,
-    tint,
-    withMinus,
-    worded,
-} from "../base/dom.js";
+import { byId, columnHead, h, keepFocus, note, replace, tableBox, tableRow } from "../base/dom.js";
+import { framed, reportError } from "../base/flow.js";
+import { bySize, number, pawns, percent, spaced, thousands, tint, withMinus, worded } from "../base/words.js";
 import { Search, compilingText, onCompiling, post } from "../base/server.js";
 import { isLooked, onLook } from "../state/analysis.js";
 import { isUnaided, listenTo, play, preview, question, state } from "../state/store.js";

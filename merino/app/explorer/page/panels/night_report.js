@@ -1,24 +1,9 @@
 // A run of `merino night`: begun and stopped here, and its report, the generations of nets as tables and graphs.
 
 import { COLOURS, chart, redrawCharts } from "../base/chart.js";
-import {
-    button,
-    byId,
-    guarded,
-    h,
-    note,
-    number,
-    panelBar,
-    plainTable,
-    plural,
-    replace,
-    selectField,
-    shortName,
-    showError,
-    tableRow,
-    thousands,
-    turns,
-} from "../base/dom.js";
+import { button, byId, h, note, panelBar, plainTable, replace, selectField, tableRow } from "../base/dom.js";
+import { guarded, showError, turns } from "../base/flow.js";
+import { number, plural, shortName, thousands } from "../base/words.js";
 import { openFile } from "../base/files.js";
 import { get, post } from "../base/server.js";
 
@@ -64,20 +49,8 @@ const points = (field, isChosen = (_) => true) =>
         .filter((found) => found[field] !== null && isChosen(found))
         .map((found) => [found[by], found[field], found[`${field}_error`] ?? 0]);
 
-/** The Elo of each net from an older one of this name, as points. */
-function rungs(name) {
-    const of = ({ ladder }) => ladder.filter((rung) => rung.name === name && rung.elo !== null);
-    return night.generations.flatMap((found) => of(found).map((rung) => [found[by], rung.elo, rung.elo_error ?? 0]));
-}
-
-const line = (name, found, index, more = {}) => ({
-    name,
-    colour: COLOURS[index % COLOURS.length],
-    dots: true,
-    points: found,
-    ...more,
-});
-const dots = (name, isKept, index) =>
+const line = (name, found, index, more = {}) => ({ name, colour: COLOURS[index], dots: true, points: found, ...more });
+const trials = (name, isKept, index) =>
     line(
         name,
         points("elo", ({ kept }) => kept === isKept),
@@ -95,37 +68,24 @@ const GRAPHS = {
         "Elo of the best, 95% intervals",
         () => [line("From the start", points("from_start"), 0), line("From the terms", points("from_terms"), 1)],
     ],
-    ladder: [
-        "Elo from older nets",
-        "Elo of the best, 95% intervals",
-        () => night.ladder.map((name, index) => line(`From ${name}`, rungs(name), index)),
-    ],
     trials: [
         "Elo of each net",
         "Elo from the best before, 95% intervals",
-        () => [dots("Kept", true, 0), dots("Dropped", false, 1)],
+        () => [trials("Kept", true, 0), trials("Dropped", false, 1)],
     ],
     error: ["Error", "error", () => [line("On its own validation games", points("error"), 0)], { yDigits: 5 }],
-    positions: ["Positions", "positions learned from", () => [line("", points("positions"), 2)], { isFromZero: true }],
-    speed: [
-        "Nodes a second",
-        "nodes a second in its games",
-        () => [line("", points("nodes_a_second"), 2)],
-        { isFromZero: true },
-    ],
 };
 
 /**
  * The data of a graph for `chart`, without lines that have no point.
  * @param {[string, string, () => any[], any?]} graph
  */
-function read([, yName, lines, { isFromZero = false, ...more } = {}]) {
+function read([, yName, lines, more]) {
     const series = night ? lines().filter((each) => each.points.length) : [];
-    const values = series.flatMap((each) => each.points.map((point) => point[1]));
     const last = night?.generations.at(-1)?.[by] ?? 1;
     const axis =
         by === "number" ? { xName: "generation", x: [1, Math.max(2, last)] } : { xName: "hours", x: [0, last] };
-    return { series, yName, y: isFromZero ? [0, 1.06 * Math.max(...values)] : undefined, ...axis, ...more };
+    return { series, yName, ...axis, ...more };
 }
 
 const charts = Object.fromEntries(

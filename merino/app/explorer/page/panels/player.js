@@ -1,21 +1,8 @@
 // One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
 
-import {
-    byId,
-    h,
-    note,
-    number,
-    percent,
-    plainTable,
-    plural,
-    replace,
-    reportError,
-    say,
-    showError,
-    tableRow,
-    thousands,
-    turns,
-} from "../base/dom.js";
+import { byId, h, note, plainTable, replace, tableRow } from "../base/dom.js";
+import { reportError, say, showError, turns } from "../base/flow.js";
+import { number, percent, plural, thousands } from "../base/words.js";
 import { keep, recall } from "../base/kept.js";
 import { Work } from "../base/server.js";
 import { listen, setGame } from "../state/store.js";

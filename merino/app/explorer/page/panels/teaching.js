@@ -1,47 +1,47 @@
 // Teach your own engine: games from PGN files that are dropped or chosen, the settings of `merino learn`, the learning
-// itself, the match that decides, keep or drop.
+// itself, the match that decides, and what becomes of the new weights.
 
-import { chart, redrawCharts } from "../base/chart.js";
-import {
-    guarded,
-    h,
-    number,
-    percent,
-    plural,
-    replace,
-    say,
-    spaced,
-    byId,
-    bySize,
-    reportError,
-    showError,
-} from "../base/dom.js";
-import { chooseFiles, gamesText, openFile } from "../base/files.js";
-import { keep, recall, isRecord } from "../base/kept.js";
+import { redrawCharts } from "../base/chart.js";
+import { byId, h, replace } from "../base/dom.js";
+import { chooseFiles, gamesText } from "../base/files.js";
+import { guarded, reportError, say, showError } from "../base/flow.js";
 import { Work, get, post } from "../base/server.js";
-import {
-    balanceData,
-    calibrationData,
-    errorData,
-    learnedSections,
-    pathData,
-    pointSections,
-} from "./learning_report.js";
+import { bySize, number, percent, plural, spaced } from "../base/words.js";
+import { changed, listen, refresh, state } from "../state/store.js";
+import { changedTable, chartsOf, learnedSections, pointSections } from "./learning_report.js";
 import { makeNight } from "./night_report.js";
-import { beginMatch, clearMatch, isMatchOn, drawMatch, makeMatch, matchAtServer } from "./teaching_match.js";
-import { drawResult, makeResult, resultOf, takeFile, takeLink } from "./teaching_result.js";
-import { catalogue, loadWeights } from "./weights.js";
-import { listen, state } from "../state/store.js";
+import { beginMatch, clearMatch, drawMatch, isMatchOn, makeMatch, matchAtServer } from "./teaching_match.js";
+import { catalogue, loadWeights, saveWeights, useWeights } from "./weights.js";
 
 const MAX_BYTES = 60e6; // of all files
+const SMALL = 0.5; // centipawns; less is no change to speak of
+const PLAYING = "a match is being played: let it end, or stop it first";
 
 /** @type {{name: string, text: string}[]} */
 let files = [];
+/** @type {any} */
+let steps = [];
+/** @type {any} */
+let remarks = []; // what the learner says in words before it fits
+/** @type {any} */
+let record = null;
+/** @type {any} */
+let taught = null; // the new weights, as the server is asked for them
+/** @type {any} */
+let old = null; // those they come from
+/** @type {any} */
+let points = null;
+/** @type {any} */
+let working = null; // "learn" or "points"
+let progress = "";
+let draw = () => {};
+
+const charts = chartsOf(() => ({ record, steps, points }));
 
 const megabytes = (count) => (count < 1e5 ? `${Math.ceil(count / 1e3)} kB` : `${(count / 1e6).toFixed(1)} MB`);
 
 /** Take these files too, but those taken already. */
-async function addFiles(list) {
+export async function addFiles(list) {
     try {
         const sizes = [...files.map((file) => file.text.length), ...[...list].map((file) => file.size)];
         if (sizes.reduce((sum, size) => sum + size, 0) > MAX_BYTES)
@@ -79,45 +79,19 @@ function chosenSettings() {
     const { first, target, blend, phases, per_game } = Object.fromEntries(new FormData(form));
     const sent = { net: "search", blend: `blend=${blend}` }[target] ?? target;
     const count = (text) => (text ? Number(text) : null);
-    return {
-        first: Number(first),
-        target: sent,
-        teacher: target === "net",
-        phases: count(phases),
-        per_game: count(per_game),
-    };
+    const counts = { first: count(first), phases: count(phases), per_game: count(per_game) };
+    return { ...counts, target: sent, teacher: target === "net" };
 }
-
-const OLD = "teach-old"; // the name under which `old` is kept for a reload, with the id of the new weights
-const PLAYING = "a match is being played: let it end, or stop it first";
-
-/** @type {any} */
-let steps = [];
-/** @type {any} */
-let remarks = []; // what the learner says in words before it fits
-/** @type {any} */
-let record = null;
-/** @type {any} */
-let taught = null; // the new weights, learned here or shared: { id, name, fit, changed }
-/** @type {any} */
-let old = null; // those they come from, as the server is asked for them
-/** @type {any} */
-let points = null;
-/** @type {any} */
-let working = null; // "learn" or "points"
-let progress = "";
-let draw = () => {};
-
-const charts = {
-    errors: chart({ label: "Error by step", height: 210, read: () => errorData(record, steps) }),
-    paths: chart({ label: "Weights by step", height: 230, read: () => pathData(record, steps) }),
-    calibration: chart({ label: "Calibration", height: 320, read: () => calibrationData(record) }),
-    balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(points) }),
-};
 
 /** What is done with a message of the server's, by its type. */
 const HEARD = {
-    step: hearStep,
+    step: (message) => {
+        steps.push(message);
+        progress = "";
+        if (steps.length === 1) draw();
+        charts.errors.redraw();
+        charts.paths.redraw();
+    },
     progress: ({ what, done }) => {
         progress = `${what}${done === null ? "" : ` ${percent(done)}`}`;
     },
@@ -139,9 +113,25 @@ function workOf(kind, done) {
     return new Work(`/ws/${kind}`, { heard, done, ended });
 }
 
-const works = { learn: workOf("learn", takeLearned), points: workOf("points", takePoints) };
+const works = {
+    learn: workOf("learn", (message) => {
+        takeLearned(message);
+        loadWeights().catch(reportError);
+        say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
+    }),
+    points: workOf("points", (message) => {
+        points = message.points;
+        say("The point values are ready");
+    }),
+};
 
-const shownWeights = () => ({ weights: state.weights, changes: state.changes });
+const asked = (weights) => weights && { weights: weights.id, changes: {} };
+
+function takeLearned(learned) {
+    record = learned.record;
+    taught = asked(learned.weights);
+    old = asked(learned.old);
+}
 
 function begin(kind) {
     if (kind === "learn" && isMatchOn()) {
@@ -152,11 +142,9 @@ function begin(kind) {
     if (!settings) return;
     working = kind;
     progress = "Starting; this part is compiled first (once)";
-    if (kind === "learn") {
-        forget();
-        old = shownWeights();
-    } else points = null;
-    works[kind].begin({ files, ...shownWeights(), ...settings });
+    if (kind === "learn") forget();
+    else points = null;
+    works[kind].begin({ files, weights: state.weights, changes: state.changes, ...settings });
     draw();
 }
 
@@ -168,49 +156,12 @@ function forget() {
     record = taught = null;
 }
 
-function hearStep(message) {
-    steps.push(message);
-    progress = "";
-    if (steps.length === 1) draw();
-    charts.errors.redraw();
-    charts.paths.redraw();
-}
-
-function takePoints(message) {
-    points = message.points;
-    say("The point values are ready");
-}
-
-function takeLearned(message) {
-    record = message.record;
-    taught = { id: message.weights.id, ...resultOf(record, message.weights.name) };
-    setOld(old);
-    loadWeights().catch(reportError);
-    say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
-}
-
-/** Let these be the old weights, also after a reload. */
-function setOld(weights) {
-    old = weights;
-    keep(OLD, { of: taught.id, old }, "sessionStorage");
-}
-
-/** Let the server keep the old weights apart, as others are about to take the place of their file. */
-async function pinOld() {
-    const entry = catalogue.weights.find(({ id }) => id === old.weights);
-    const isReplaced = /^(in-use$|yours\/)/.test(old.weights); // what comes with Merino, or was sent to it, stays
-    if (!isReplaced || !entry?.has_terms) return;
-    const { text } = await post("/api/weights/text", old);
-    const { id } = await post("/api/weights", { name: `formerly ${entry.name}`, text });
-    setOld({ weights: id, changes: {} });
-}
-
 /** The weight that has moved most so far, in words. */
 function mover() {
     const [first, last] = [steps[0].weights, steps.at(-1).weights];
     const change = (name) => last[name] - first[name];
     const [name] = Object.keys(last).sort(bySize(change));
-    if (Math.abs(change(name)) < 0.5) return "";
+    if (Math.abs(change(name)) < SMALL) return "";
     return `; ${spaced(name).toLowerCase()} moves most, from ${number(first[name])} to ${number(last[name])}`;
 }
 
@@ -241,36 +192,23 @@ function drawStart() {
         : `There is nothing to learn for ${name}: choose a weights file under Weights.`;
 }
 
-function drop() {
+async function putInUse() {
+    const question = "Merino will play with these weights from now on, everywhere. The old file is kept. Go on?";
+    if (!confirm(question)) return;
+    const { lines } = await post("/api/weights/use", taught);
+    state.edition += 1; // what was answered with those before is asked again
+    await loadWeights();
+    changed("weights");
+    await refresh();
+    say("In use");
+    byId("taught-done").textContent = lines.join(". ");
+}
+
+async function drop() {
     forget();
-    post("/api/learning/drop", {}).catch(reportError);
     draw();
     say("Dropped; the weights are as they were");
-}
-
-const openShared = guarded(async () => {
-    const { text } = await openFile(".json,application/json");
-    showShared(await takeFile(text));
-});
-
-function showShared(found) {
-    if (isMatchOn()) throw new Error(PLAYING);
-    forget();
-    taught = found;
-    setOld(shownWeights());
-    byId("taught-changes").open = true;
-    draw();
-    byId("taught-shared").scrollIntoView({ block: "center", behavior: "instant" });
-}
-
-/** Show a result that was shared as a link. */
-export const openTaught = async (letters) => showShared(await takeLink(letters));
-
-/** Take files that were dropped on the page: games to learn from, or a result that was shared. */
-export async function dropOnTeaching(files) {
-    const [file] = files;
-    if (file.name.endsWith(".json")) showShared(await takeFile(await file.text()));
-    else await addFiles(files);
+    await post("/api/learning/drop", {});
 }
 
 /** Show a part of the panel if there is something for it. */
@@ -290,20 +228,23 @@ function drawPanel() {
         showState();
     });
     drawPart("learn-match", taught, drawMatch);
-    drawPart("learn-keep", taught, () => drawResult(taught));
+    drawPart("learn-keep", taught, () => {
+        byId("taught-changes").hidden = !record;
+        replace(byId("taught-changes").lastElementChild, record ? changedTable(record.summary) : null);
+    });
     redrawCharts(charts);
 }
 
 /** Show what was learned before the page was loaded, and the match that the server plays or has played. */
 async function findAgain() {
-    const [{ record: known, weights }, played] = await Promise.all([get("/api/learning"), matchAtServer()]);
-    if (working || record || taught) return;
-    record = known;
-    if (weights) taught = { id: weights.id, ...resultOf(record, weights.name) };
-    if (played && played.new.weights !== taught?.id)
-        taught = { id: played.new.weights, name: played.new.name, fit: null, changed: [] };
-    const kept = recall(OLD, null, isRecord, "sessionStorage");
-    old = kept && kept.of === taught?.id ? kept.old : (played?.old ?? shownWeights());
+    const [learned, played] = await Promise.all([get("/api/learning"), matchAtServer()]);
+    if (working || record) return;
+    takeLearned(learned);
+    if (played && played.new.weights !== taught?.weights) {
+        record = null;
+        taught = played.new;
+        old = played.old;
+    }
     if (played) beginMatch({ follow: true });
     draw();
 }
@@ -312,21 +253,25 @@ export function makeTeaching(_, isShown) {
     draw = () => {
         if (isShown()) drawPanel();
     };
+    const actions = {
+        "learn-open": async () => addFiles(await chooseFiles(".pgn,text/plain", true)),
+        "learn-start": async () => begin("learn"),
+        "points-start": async () => begin("points"),
+        "learn-stop": async () => works[working].stop(),
+        "learn-use": () => useWeights(taught.weights),
+        "taught-in-use": putInUse,
+        "learn-save": () => saveWeights(taught.weights, {}),
+        "taught-drop": drop,
+    };
+    for (const [id, action] of Object.entries(actions)) byId(id).onclick = guarded(action);
     byId("learn-drop").ondrop = (event) => {
         event.preventDefault();
         event.stopPropagation();
         addFiles(event.dataTransfer.files);
     };
-    byId("learn-open").onclick = guarded(async () => addFiles(await chooseFiles(".pgn,text/plain", true)));
-    byId("open-taught").onclick = openShared;
-    byId("learn-start").onclick = () => begin("learn");
-    byId("points-start").onclick = () => begin("points");
-    byId("learn-stop").onclick = () => works[working].stop();
     const part = (title, graph) => h("section", h("h4", title), graph);
     replace(byId("learn-graphs"), part("Error by step", charts.errors), part("Weights by step", charts.paths));
-    makeMatch(() => ({ new: { weights: taught.id, changes: {} }, old }));
-    makeResult(() => taught, pinOld);
-    byId("taught-drop").onclick = drop;
+    makeMatch(() => ({ new: taught, old }));
     byId("learn-form").onsubmit = (event) => event.preventDefault();
     makeNight();
     findAgain().catch(reportError);

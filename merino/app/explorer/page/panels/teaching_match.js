@@ -1,8 +1,9 @@
 // The new weights play the old ones, live: the games as they come, how it stands, and what decides.
 
-import { byId, guarded, h, number, percent, plural, say, thousands } from "../base/dom.js";
+import { byId, h } from "../base/dom.js";
+import { guarded, say } from "../base/flow.js";
+import { number, percent, plural, thousands } from "../base/words.js";
 import { Work, get, post } from "../base/server.js";
-import { Replay } from "../board/pictures.js";
 import { setGame, watchBoard } from "../state/store.js";
 
 const MAX_SHOWN = 60; // games in the list
@@ -19,12 +20,11 @@ const NOTHING = { trial: null, standing: null, games: [], verdict: null, interru
 let match = NOTHING;
 /** @type {any} */
 let usual = null; // how a match is played, as the server says
-const replay = new Replay();
 
 const work = new Work("/ws/match", {
     heard: ({ type, ...message }) => {
         if (type === "trial") match = { ...match, trial: message };
-        else takeGame(message);
+        else match = { ...match, standing: message.standing, games: [message, ...match.games] };
         drawMatch();
     },
     done: ({ standing, verdict, interrupted }) => {
@@ -34,18 +34,12 @@ const work = new Work("/ws/match", {
     ended: () => drawMatch(),
 });
 
-function takeGame({ fens, standing, ...game }) {
-    match = { ...match, standing, games: [game, ...match.games] };
-    if (fens.length) replay.offer({ title: titleOf(game), fens, moves: game.moves });
-}
-
 /** Whether a match is being played. */
 export const isMatchOn = () => work.isRunning;
 
 /** Forget the match; one that is being played ends. */
 export function clearMatch() {
     work.drop();
-    replay.clear();
     match = NOTHING;
     listed = 0;
     byId("match-games").replaceChildren();
@@ -56,14 +50,6 @@ export async function matchAtServer() {
     const found = await get("/api/match");
     usual = found.usual;
     return found.match;
-}
-
-/** What is shared of a match: nothing before it has ended. */
-export function matchResult() {
-    const { standing, verdict } = match;
-    if (verdict === null || !standing?.games) return null;
-    const { games, wins, draws, losses, elo, elo_error } = standing;
-    return { games, wins, draws, losses, elo, elo_error, verdict };
 }
 
 /** Play a match, or with `{ follow: true }` see the one that the server plays. */

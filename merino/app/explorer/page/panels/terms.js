@@ -1,21 +1,7 @@
 // The table of terms: what each adds for each side, and where it comes from.
 
-import {
-    byId,
-    bySize,
-    columnHead,
-    h,
-    note,
-    nothing,
-    number,
-    pawns,
-    percent,
-    replace,
-    shortName,
-    spaced,
-    tableBox,
-    tableRow,
-} from "../base/dom.js";
+import { byId, columnHead, h, note, nothing, replace, tableBox, tableRow } from "../base/dom.js";
+import { bySize, number, pawns, percent, shortName, spaced } from "../base/words.js";
 import { picture } from "../board/board.js";
 import { changed, listenTo, shown, state } from "../state/store.js";
 

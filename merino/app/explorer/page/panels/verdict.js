@@ -2,25 +2,19 @@
 // numbers that they are made from: to their place under Terms, each term in them to its row; others unfold what they say of
 // each piece.
 
+import { byId, columnHead, h, note, replace, tableBox, tableRow } from "../base/dom.js";
 import {
+    bySize,
     capital,
-    h,
-    note,
     number,
     pawns,
     percent,
-    replace,
+    shortName,
     spaced,
     thousands,
-    worded,
-    byId,
-    bySize,
-    columnHead,
-    shortName,
-    tableBox,
-    tableRow,
     withMinus,
-} from "../base/dom.js";
+    worded,
+} from "../base/words.js";
 import { post } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { phrases, calledSo } from "./terms.js";

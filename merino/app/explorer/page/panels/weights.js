@@ -1,21 +1,8 @@
 // The weights: which are chosen, a slider and a field for each, in groups, and the file of what was made of them.
 
-import {
-    byId,
-    details,
-    framed,
-    guarded,
-    h,
-    note,
-    number,
-    options,
-    replace,
-    reportError,
-    say,
-    showError,
-    spaced,
-    turns,
-} from "../base/dom.js";
+import { byId, details, h, note, options, replace } from "../base/dom.js";
+import { framed, guarded, reportError, say, showError, turns } from "../base/flow.js";
+import { number, spaced } from "../base/words.js";
 import { base64, chooseFiles, saveFile } from "../base/files.js";
 import { get, post } from "../base/server.js";
 import { USUAL, changed, listenTo, refresh, state } from "../state/store.js";

@@ -1,7 +1,8 @@
 // What the page knows: the game or the free position, the weights, what is chosen, and the report of what is shown. What
 // is on the board survives a reload of the tab, or a way away and back.
 
-import { pawns, percent, reportError, say, shortName, showError, turns } from "../base/dom.js";
+import { reportError, say, showError, turns } from "../base/flow.js";
+import { pawns, percent, shortName } from "../base/words.js";
 import { append, follow, grown, lineThrough, listed, mainLine, pathTo, ucis } from "../base/game.js";
 import { isRecord, keep, recall } from "../base/kept.js";
 import { explain, post } from "../base/server.js";

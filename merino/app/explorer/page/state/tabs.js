@@ -1,6 +1,7 @@
 // The tabs of the reasons. The pieces' bars have a column of their own where there is room.
 
-import { byId, keepFocus, placeByKey, reportError } from "../base/dom.js";
+import { byId, keepFocus, placeByKey } from "../base/dom.js";
+import { reportError } from "../base/flow.js";
 import { changed, state } from "./store.js";
 
 const WIDE = matchMedia("(min-width: 140rem)");

@@ -55,8 +55,8 @@ from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import as_viriformat, scored_games
 from merino.formats.sources import open_source
 from merino.lab.nets.net_command import positions_of as positions_of_net
-from merino.lab.nets.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState, summary
-from merino.lab.nets.night.state import load_state as load_night
+from merino.lab.nets.night import Generation, GenerationData, LadderMatch, NightPlan, NightState, summary
+from merino.lab.nets.night import load_state as load_night
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, hint_for, load_progress
 from merino.lab.points.games import PointsRequest, Vectors, read_source, render_matrix

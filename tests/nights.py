@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merino.lab.nets.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
+from merino.lab.nets.night import Generation, GenerationData, LadderMatch, NightPlan, NightState
 
 
 def night_of(count: int) -> NightState:

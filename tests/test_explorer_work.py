@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 
 from merino.core.common.sealed import as_json
 from merino.formats.sources import decoded
-from merino.lab.nets.night.panel import report
+from merino.lab.nets.night_panel import report
 from tests.access import violations_in_all
 from tests.browser import Page, at, needs_browser
 from tests.load_explorer import Server

@@ -84,7 +84,6 @@ MIN_MODULE = 120  # lines of a module that only one other imports, unless it is 
 SMALL = {
     "__main__": "an entry point",
     "eval.linear.full.pawns": "a group of terms",
-    "lab.nets.night.ladder": "the ladder of a night, which its report shows",
 }
 
 

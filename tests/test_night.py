@@ -22,22 +22,34 @@ from merino.core.common.files import user_folder
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import default, find_net
+from merino.eval.net import file as net_files
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
+from merino.formats import packed_files
 from merino.formats.packed_files import games_with_scores, rescaled
-from merino.lab.nets import gpu, night_command, shapes
+from merino.lab.nets import gpu, night, shapes, training
 from merino.lab.nets.gradient import Gradient, Layout
-from merino.lab.nets.night import ladder, learner
-from merino.lab.nets.night.ladder import rungs_of
-from merino.lab.nets.night.learner import Lesson, begin, fit_generation, learned_before, shape_for
-from merino.lab.nets.night.state import LadderMatch, NightFolder, NightPlan, NightState, load_state, nothing, summary
+from merino.lab.nets.night import (
+    LadderMatch,
+    NightFolder,
+    NightPlan,
+    NightState,
+    begin,
+    fit_generation,
+    learned_before,
+    load_state,
+    nothing,
+    rungs_of,
+    shape_for,
+    summary,
+)
 from merino.lab.nets.night_command import run_night
 from merino.lab.nets.plots import NIGHT_PICTURES, _nets_ladder
 from merino.lab.nets.shapes import SUPPORTED, caution, games_to_teach, supported_by
 from merino.lab.nets.starting import fault_of_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.learn.errors import LearnError, TrainingError
-from merino.learn.improve import rounds as rounds_state
+from merino.learn.improve import rounds
 from merino.learn.improve.rounds import Finished, StepContext, Until
 from merino.learn.plots import draw
 from merino.learn.request import Events
@@ -83,9 +95,12 @@ def settled(state: NightState) -> NightState:
 
 
 def proving(verdict: bool) -> Callable[..., Any]:
-    """A match in which the new net wins nearly all games, or loses them."""
+    """A deciding match in which the new net wins nearly all games, or loses them; those that measure are played."""
+    play = rounds.play_match
 
-    def play_trial(*_: object, **__: object) -> Tally:
+    def play_trial(*match: Any, decides: bool = True) -> Tally:
+        if not decides:
+            return play(*match, decides=False)
         tally = Tally()
         tally.points[:], tally.pairs[:] = (8, 0, 392), (2, 0, 4, 0, 194)
         if not verdict:
@@ -104,8 +119,8 @@ def remote() -> Iterator[FakeRemote]:
 
 @pytest.fixture
 def winning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every net wins its deciding match; those that measure are played."""
-    monkeypatch.setattr(learner, "play_match", proving(True))
+    """Every net wins its deciding match."""
+    monkeypatch.setattr(rounds, "play_match", proving(True))
 
 
 def test_generations_are_played_trained_and_reported(tmp_path: Path) -> None:
@@ -167,7 +182,7 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
         return Gradient(layout, ThreadPoolExecutor(2), 2, batch)
 
     monkeypatch.setattr(gpu, "GpuGradient", on_a_processor)
-    monkeypatch.setattr(learner, "check_gpu", lambda shape: None)
+    monkeypatch.setattr(gpu, "check_gpu", lambda shape: None)
     ran(tmp_path / "run", generations=1, gpu=True)
     about = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about
     assert about["settings"]["gpu"] is True and about["data"]["recipe"].endswith(" --gpu")
@@ -200,10 +215,10 @@ def test_games_have_fewer_nodes_and_are_more_with_each_net_that_has_won() -> Non
 
 
 def test_nets_that_are_trained_further_take_no_nodes_away() -> None:
-    night = night_of(3)
-    assert night.plan_now.nodes == 600 * 7**3 // 10**3
-    first, *others = night.rounds
-    further = replace(night, rounds=(first, *(replace(found, continued=True) for found in others)))
+    state = night_of(3)
+    assert state.plan_now.nodes == 600 * 7**3 // 10**3
+    first, *others = state.rounds
+    further = replace(state, rounds=(first, *(replace(found, continued=True) for found in others)))
     assert (len(further.kept), further.plan_now.nodes) == (3, 420)
 
 
@@ -219,8 +234,8 @@ def test_a_net_that_has_learned_much_gets_many_games(learned: int | None, games:
 def test_games_follow_the_start_unless_they_are_asked_for(
     tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, int], games: int
 ) -> None:
-    monkeypatch.setattr(learner, "games_to_teach", lambda learned: 14)
-    monkeypatch.setattr(learner, "play_match", proving(False))
+    monkeypatch.setattr(shapes, "games_to_teach", lambda learned: 14)
+    monkeypatch.setattr(rounds, "play_match", proving(False))
     given = {name: value for name, value in TINY.items() if name != "games"} | asked
     found = begin(tmp_path / "run", str(small), given, Until(rounds=1), Events(), threads=2)
     assert (found.state.plan.games, found.state.rounds[0].data.games) == (games, games)
@@ -229,9 +244,9 @@ def test_games_follow_the_start_unless_they_are_asked_for(
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_night_is_resumed_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     whole = ran(tmp_path / "whole")
-    dies = dies_at(STEPS[step], getattr(learner, step))
+    module = night if step == "fit_generation" else rounds
     with monkeypatch.context() as patch:
-        patch.setattr(learner, step, dies)
+        patch.setattr(module, step, dies_at(STEPS[step], getattr(module, step)))
         with pytest.raises(RuntimeError, match="killed"):
             ran(tmp_path / "killed")
     again = ran(tmp_path / "killed")
@@ -241,7 +256,7 @@ def test_a_killed_night_is_resumed_to_the_same_end(tmp_path: Path, monkeypatch: 
 
 
 def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner, "play_match", proving(True))
+    monkeypatch.setattr(rounds, "play_match", proving(True))
     found = ran(tmp_path / "run", fewest_nodes=10)
     first, second = found.state.rounds
     assert first.is_proven and second.is_proven
@@ -251,7 +266,7 @@ def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: py
     assert found.in_use is None
     assert second.from_start is not None and second.from_terms is not None
     content = found.best.read_bytes()
-    monkeypatch.setattr(learner, "play_match", proving(False))
+    monkeypatch.setattr(rounds, "play_match", proving(False))
     third = ran(tmp_path / "run", generations=3)
     assert third.state.rounds[2].verdict == "H0" and third.best.read_bytes() == content
     assert third.state.rounds[2].from_terms == second.from_terms  # the best is still that of the second
@@ -260,7 +275,7 @@ def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: py
 def test_a_net_that_has_not_won_leaves_the_start_the_best(
     tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learner, "play_match", proving(False))
+    monkeypatch.setattr(rounds, "play_match", proving(False))
     content, said = small.read_bytes(), list[str]()
     found = begin(tmp_path / "run", str(small), TINY, Until(rounds=1), Events(said.append), threads=2)
     assert re.search(r"error on validation games [\d.]+, of the best [\d.]+$", said[2])
@@ -281,9 +296,9 @@ def test_scores_of_all_players_are_brought_to_the_scale_of_the_terms(
         factors.append(factor)
         return rescaled(records, factor)
 
-    monkeypatch.setattr(learner, "play_match", proving(True))
-    monkeypatch.setattr(learner, "rescaled", noting)
-    monkeypatch.setattr(learner, "learned_before", lambda _: 0)  # so that training begins with random weights
+    monkeypatch.setattr(rounds, "play_match", proving(True))
+    monkeypatch.setattr(packed_files, "rescaled", noting)
+    monkeypatch.setattr(night, "learned_before", lambda _: 0)  # so that training begins with random weights
     ran(tmp_path / "run", str(small))
     assert factors == [default().k / 200.0, default().k / 200.0, 1.0]
 
@@ -295,11 +310,11 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(learner, "fit_generation", interrupted)
+        patch.setattr(night, "fit_generation", interrupted)
         found = ran(tmp_path / "run")
     assert found.interrupted and not found.state.rounds and found.best.name == "start.txt"
     with monkeypatch.context() as patch:
-        patch.setattr(learner.Trainer, "_run_epoch", interrupted)  # before the first epoch has ended
+        patch.setattr(training.Trainer, "_run_epoch", interrupted)  # before the first epoch has ended
         assert ran(tmp_path / "run").interrupted
     assert len(ran(tmp_path / "run").state.rounds) == 2
 
@@ -389,12 +404,7 @@ def test_few_positions_support_few_neurons_and_many_epochs() -> None:
 
 def test_a_start_says_how_much_it_has_learned(small: Path) -> None:
     assert learned_before(load_net(small)) is None  # it has no card
-    assert learned_before(load_net(find_net("gen12"))) == 28_586_425 and learned_before(nothing()) == 0
-
-
-def test_a_second_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
-    with NightFolder(tmp_path / "run"), pytest.raises(LearnError, match="another night is running"):
-        ran(tmp_path / "run")
+    assert learned_before(load_net(find_net("gen12"))) == 28_586_425 and learned_before(None) == 0
 
 
 def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: Path) -> None:
@@ -406,7 +416,7 @@ def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: P
         ran(tmp_path / "run", share=0.3, gpu=True, seed=12345678)
     with pytest.raises(LearnError, match="shape what the positions support, not ALL -> 8 -> 1;"):
         ran(tmp_path / "run", shape="ALL -> 8 -> 1")
-    with pytest.raises(LearnError, match=r"began with 'nothing', and not '.*small.net'"):
+    with pytest.raises(LearnError, match=r"began with 'nothing' as it was, not with '.*small.net'"):
         ran(tmp_path / "run", str(small))
     assert ran(tmp_path / "run", None, generations=0).state.is_from_nothing  # it keeps its start
     path = tmp_path / "run" / "night.json"
@@ -426,7 +436,7 @@ def test_a_start_whose_name_is_no_text_is_named_as_its_state_has_it(tmp_path: Pa
 
 def test_another_net_in_place_of_the_start_is_refused(tmp_path: Path, small: Path) -> None:
     ran(tmp_path / "run", str(small), generations=0)
-    with pytest.raises(LearnError, match="and not 'gen1'"):
+    with pytest.raises(LearnError, match="not with 'gen1'"):
         ran(tmp_path / "run", "gen1")
     (tmp_path / "run" / "start.net").write_bytes(find_net("gen1").read_bytes())
     with pytest.raises(LearnError, match=r"start.net' is another net than this run left there"):
@@ -438,9 +448,7 @@ def test_another_net_in_place_of_the_start_is_refused(tmp_path: Path, small: Pat
     assert ran(tmp_path / "run", None, generations=0).best.read_bytes() == small.read_bytes()  # it is taken again
     (tmp_path / "run" / "start.net").unlink()
     small.write_bytes(find_net("gen1").read_bytes())
-    with pytest.raises(
-        LearnError, match=r"start.net' is missing, and '.*small.net' is another net than this run began"
-    ):
+    with pytest.raises(LearnError, match=r"began with '.*small.net' as it was, not with '.*small.net' as it is"):
         ran(tmp_path / "run", None, generations=0)
 
 
@@ -456,7 +464,7 @@ def test_games_that_are_not_those_played_are_refused(
     if damage == "changed":
         path.write_bytes(content)
     with monkeypatch.context() as patch:
-        patch.delattr(learner, "play_games")  # which takes hours
+        patch.delattr(rounds, "play_games")  # which takes hours
         with pytest.raises(LearnError, match="has changed since" if damage == "changed" else "is missing"):
             ran(tmp_path / "run")
     content[40] ^= 1
@@ -500,14 +508,6 @@ def test_kept_bounds_that_are_no_longer_allowed_are_refused_before_a_game(tmp_pa
         ran(tmp_path / "new", elo1=300.0)
 
 
-def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "letter.txt").write_text("mine")
-    with pytest.raises(LearnError, match=r"holds other files \(letter.txt\)"):
-        ran(tmp_path / "run")
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["letter.txt"]
-
-
 @pytest.mark.parametrize("words", [["--shape", "foo"], ["--from", "nowhere.net"], ["--games", "0"]], ids=" ".join)
 @pytest.mark.parametrize("is_there", [True, False], ids=["old folder", "new folder"])
 def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path, words: list[str], is_there: bool) -> None:
@@ -522,15 +522,15 @@ def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path, words: list[st
 
 def test_a_lock_that_its_holder_has_removed_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     holder = NightFolder(tmp_path / "run")
-    real = rounds_state.try_lock
+    real = rounds.try_lock
 
     def refused_first(file: IO[bytes]) -> bool:
-        monkeypatch.setattr(rounds_state, "try_lock", real)
+        monkeypatch.setattr(rounds, "try_lock", real)
         holder.__exit__()
         (tmp_path / "run").mkdir()  # as the second run made it
         return real(file)
 
-    monkeypatch.setattr(rounds_state, "try_lock", refused_first)
+    monkeypatch.setattr(rounds, "try_lock", refused_first)
     with NightFolder(tmp_path / "run"), pytest.raises(LearnError, match="another night is running"):
         NightFolder(tmp_path / "run")
 
@@ -540,13 +540,13 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
         raise OSError(28, "No space left on device", "positions.bin")
 
     words = [*WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run")]
-    for step in ("write_packed_file", "save_net"):
+    for module, step in ((packed_files, "write_packed_file"), (net_files, "save_net")):
         with monkeypatch.context() as patch:
-            patch.setattr(learner, step, full)
+            patch.setattr(module, step, full)
             with pytest.raises(CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"):
                 run_night(words)
     with monkeypatch.context() as patch:
-        patch.setattr(learner, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
+        patch.setattr(rounds, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
         with pytest.raises(CommandError, match="the match broke off"):
             run_night([*words[:-1], str(tmp_path / "other")])
     assert run_night(words) == 0
@@ -582,11 +582,6 @@ def test_pictures_of_a_night_are_drawn(tmp_path: Path, winning: None, capsys: py
     assert len(capsys.readouterr().out.splitlines()) == len(NIGHT_PICTURES)
 
 
-def test_every_step_of_a_generation_has_a_seed_of_its_own() -> None:
-    seeds = [NightPlan(seed=seed).seed_of(number, step) for seed in (1, 2) for number in range(99) for step in range(6)]
-    assert len(set(seeds)) == len(seeds)
-
-
 def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
     plan = NightPlan(shape="ALL->16->1")
     plan.check_same({"shape": "all -> 16 -> 1"}, "folder")
@@ -599,21 +594,22 @@ def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
 def test_what_a_run_that_was_killed_after_a_fit_has_left_is_removed(small: Path, tmp_path: Path) -> None:
     folder = tmp_path / "generation-0001"
     folder.mkdir()
-    (folder / learner.CANDIDATE).write_bytes(small.read_bytes())
+    (folder / night.CANDIDATE).write_bytes(small.read_bytes())
     kept = {"positions": 5, "continued": False, "error": 0.1, "seconds": 1.0, "net": digest(load_net(small))}
-    (folder / learner.FIT).write_bytes(as_json(kept))
-    for name in (learner.POSITIONS, f"{learner.CANDIDATE}.state"):
+    (folder / night.FIT).write_bytes(as_json(kept))
+    for name in (night.POSITIONS, f"{night.CANDIDATE}.state"):
         (folder / name).write_bytes(b"half")
-    lesson, context = Lesson(NightPlan(), 1, None, None, {}, {}), StepContext(1, Events(), lambda: None)
-    assert fit_generation(lesson, folder, context).positions == 5
-    assert {path.name for path in folder.iterdir()} == {learner.CANDIDATE, learner.FIT}
+    state, context = NightState(plan=NightPlan(), start_name="nothing"), StepContext(1, Events(), lambda: None)
+    with NightFolder(tmp_path) as run:
+        assert fit_generation(run, state, {1: night_of(1).rounds[0].data}, context).positions == 5
+    assert {path.name for path in folder.iterdir()} == {night.CANDIDATE, night.FIT}
 
 
 def long_run(kept: int, start_hash: str = "") -> NightState:
     """A run in which so many nets have won, every second one."""
     state = night_of(2 * kept)
-    rounds = tuple(replace(found, verdict="H1" if found.number % 2 else "H0") for found in state.rounds)
-    return replace(state, rounds=rounds, start_hash=start_hash)
+    found = tuple(replace(each, verdict="H1" if each.number % 2 else "H0") for each in state.rounds)
+    return replace(state, rounds=found, start_hash=start_hash)
 
 
 def test_a_night_over_an_executor_is_that_of_this_machine(tmp_path: Path, remote: FakeRemote, winning: None) -> None:
@@ -641,11 +637,11 @@ def test_a_long_run_has_few_rungs_and_a_start_that_is_no_rung(tmp_path: Path) ->
     assert rungs_of(long_run(9)) == [1, 3, 7, 15]
     with NightFolder(tmp_path / "run") as folder:
         start = digest(load_net(find_net("gen12")))
-        assert list(ladder._rungs(folder, long_run(0, start))) == []
-        assert [name for name, _ in ladder._rungs(folder, long_run(0, "another"))] == ["gen12"]
+        assert list(folder._rungs(long_run(0, start))) == []
+        assert [name for name, _ in folder._rungs(long_run(0, "another"))] == ["gen12"]
         state = long_run(0, start)
         without_gauge = replace(state, plan=replace(state.plan, gauge=0))
-        assert [name for name, _ in ladder._rungs(folder, without_gauge)] == ["gen12"]
+        assert [name for name, _ in folder._rungs(without_gauge)] == ["gen12"]
 
 
 @pytest.mark.parametrize("call", [1, 3])
@@ -654,7 +650,7 @@ def test_a_night_killed_on_the_ladder_is_resumed_to_the_same_end(
 ) -> None:
     whole = ran(tmp_path / "whole", generations=1).state
     with monkeypatch.context() as patch:
-        patch.setattr(ladder, "play_match", dies_at(call, ladder.play_match))
+        patch.setattr(rounds, "play_match", dies_at(call + 1, rounds.play_match))  # after the deciding match
         with pytest.raises(RuntimeError, match="killed"):
             ran(tmp_path / "killed", generations=1)
     assert settled(ran(tmp_path / "killed", generations=1).state) == settled(whole)
@@ -673,12 +669,12 @@ def test_a_run_that_is_older_than_the_ladder_goes_on_without(tmp_path: Path, win
     assert found.rounds[1].ladder == () and not any("Ladder" in line for line in summary(found))
 
 
-def test_the_value_for_a_gui_is_a_path_that_holds_wherever_it_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_value_for_a_gui_is_a_path_that_holds_wherever_it_starts(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = night_command._what_next(Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None))
-    assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in "\n".join(lines)
+    found = Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None)
+    monkeypatch.setattr(night, "begin", lambda *_: found)
+    run_night(["--generations", "1"])
+    assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in capsys.readouterr().out
 
 
 def test_every_net_of_a_long_ladder_is_drawn() -> None:

@@ -118,10 +118,10 @@ LAB = (
 LAB_ROUTES = (
     ("POST", "/api/drill/answer", "merino.lab.people.panel:answer_exercise"),
     ("POST", "/api/drill/review", "merino.lab.people.panel:review_exercise"),
-    ("GET", "/api/night", "merino.lab.nets.night.panel:night"),
-    ("POST", "/api/night", "merino.lab.nets.night.panel:read_night"),
-    ("POST", "/api/night/start", "merino.lab.nets.night.panel:start_night"),
-    ("POST", "/api/night/stop", "merino.lab.nets.night.panel:stop_night"),
+    ("GET", "/api/night", "merino.lab.nets.night_panel:night"),
+    ("POST", "/api/night", "merino.lab.nets.night_panel:read_night"),
+    ("POST", "/api/night/start", "merino.lab.nets.night_panel:start_night"),
+    ("POST", "/api/night/stop", "merino.lab.nets.night_panel:stop_night"),
 )
 LAB_SOCKETS = (
     ("/ws/points", "merino.lab.points.panel:points"),
@@ -132,8 +132,8 @@ LAB_SOCKETS = (
 # What else the front asks the lab for: executors, plots.
 LAB_PARTS = {
     "cluster.session": "merino.lab.cluster.connection:session",
-    "night.load": "merino.lab.nets.night.state:load_state",
-    "night.state": "merino.lab.nets.night.state:STATE_NAME",
+    "night.load": "merino.lab.nets.night:load_state",
+    "night.state": "merino.lab.nets.night:STATE_NAME",
     "night.pictures": "merino.lab.nets.plots:NIGHT_PICTURES",
     "net.load": "merino.lab.nets.plots:load_run",
     "net.pictures": "merino.lab.nets.plots:PICTURES",

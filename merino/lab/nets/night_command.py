@@ -1,26 +1,19 @@
 """`merino night`: generations of nets, each trained on games of the best one and proved by a match."""
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from merino.app.console import shared
-from merino.app.console.learning import shown
-from merino.core.common.command import errors_named
-from merino.core.common.files import user_folder
+from merino.app.console import learning, shared
+from merino.core.common import command, files, options, work
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.options import add_options, given
 from merino.core.common.text import as_word
-from merino.core.common.work import Needs, WorkError
 from merino.eval.evaluation import EvaluationError
 from merino.formats.packed import PackedError
 from merino.formats.sources import SourceError
-from merino.lab.nets.night.learner import DEFAULT_START, begin
-from merino.lab.nets.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, NightState, as_plain, summary
+from merino.lab.nets import night
 from merino.learn.errors import TrainingError
-from merino.learn.improve.rounds import Finished, Until
+from merino.learn.improve.rounds import Until
 from merino.match.games import MatchError
 
 
@@ -33,22 +26,31 @@ def run_night(words: Sequence[str]) -> int:
     def say(line: str) -> None:
         print(line, file=sys.stderr if args.json else sys.stdout, flush=True)
 
-    asked, until = given(vars(args), NightPlan), Until(args.hours, args.generations)
-    asked |= dict(zip(("elo0", "elo1"), args.sprt or (), strict=False))
+    given = options.given(vars(args), night.NightPlan)
+    given |= dict(zip(("elo0", "elo1"), args.sprt or (), strict=False))
+    until, errors = Until(args.hours, args.generations), (SourceError, EvaluationError, PackedError, TrainingError)
     try:
-        folder = args.state or user_folder("data") / DEFAULT_FOLDER
+        folder = args.state or files.user_folder("data") / night.DEFAULT_FOLDER
         with (
-            errors_named("night", SourceError, EvaluationError, PackedError, TrainingError, MatchError, WorkError),
-            shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events,
-            shared.cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
+            command.errors_named("night", *errors, MatchError, work.WorkError),
+            learning.shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events,
+            shared.cluster_executor(args.cluster, "night", events.say, work.Needs(("match",))) as executor,
         ):
-            found = begin(folder, args.start, asked, until, events, args.concurrency, executor)
+            found = night.begin(folder, args.start, given, until, events, args.concurrency, executor)
     except OSError as error:
         raise shared.work_kept("night", error) from error
+    state, best = found.state, found.best
     if args.json:
-        print(json.dumps({"best": str(found.best), "generations": as_plain(found.state)}))
+        print(json.dumps({"best": str(best), "generations": night.as_plain(state)}))
     else:
-        print("\n".join([*summary(found.state), *_what_next(found)]))
+        print("\n".join(night.summary(state)), f"\nThe best is in '{best}'.", sep="")
+        if found.interrupted:
+            print("Stopped; the same command continues.")
+        if state.last_proven:
+            card = f"Its card: merino net {as_word(best)}"
+            print(f"To play with it: option EvalFile, value '{best.absolute()}'. {card}")
+        if state.rounds:
+            print(f"To draw it: merino plot {as_word(best.parent)}")
     return INTERRUPTED if found.interrupted else 0
 
 
@@ -68,26 +70,14 @@ def _parser() -> shared.Parser:
     )
     shared.add_when_to_stop(parser, "generations")
     sentence = (
-        f"begin with this net, a file or a name in weights/, or with '{NOTHING}': the values of the pieces, and no "
-        f"other knowledge (default: {DEFAULT_START})"
+        f"begin with this net, a file or a name in weights/, or with '{night.NOTHING}': the values of the pieces, and "
+        f"no other knowledge (default: {night.DEFAULT_START})"
     )
     parser.group(shared.EVALUATION).add_argument("--from", dest="start", metavar="NET", help=sentence)
-    add_options(parser, NightPlan)
+    options.add_options(parser, night.NightPlan)
     shared.add_concurrency(parser, "games", cluster="play the games and matches")
-    shared.add_deciding_test(parser, NightPlan())
-    shared.add_state_of_runs(parser, DEFAULT_FOLDER)
+    shared.add_deciding_test(parser, night.NightPlan())
+    shared.add_state_of_runs(parser, night.DEFAULT_FOLDER)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser
-
-
-def _what_next(found: Finished[NightState]) -> Iterator[str]:
-    """The last lines of the report: where the best net is, and what to do with it."""
-    best = found.best
-    yield f"The best is in '{best}'."
-    if found.interrupted:
-        yield "Stopped; the same command continues."
-    if found.state.last_proven:
-        yield f"To play with it: option EvalFile, value '{best.absolute()}'. Its card: merino net {as_word(best)}"
-    if found.state.rounds:
-        yield f"To draw it: merino plot {as_word(best.parent)}"

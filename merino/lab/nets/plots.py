@@ -17,7 +17,7 @@ from merino.eval.net.blocks import COLOUR, FILE, MAX_MOVES, RANK, ROLE
 from merino.eval.net.features import Summand
 from merino.eval.net.file import load_net
 from merino.eval.net.network import Network
-from merino.lab.nets.night.state import NightState, ladder_of
+from merino.lab.nets.night import NightState, ladder_of
 from merino.learn.errors import LearnError
 from merino.learn.plots import COLOURS, draw_elo, is_finite, painted, plot_errors
 

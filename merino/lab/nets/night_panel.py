@@ -11,8 +11,16 @@ from merino.app.explorer.channel import FAULTS, Message, reason_of
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common.files import is_there, user_folder
 from merino.core.common.work import cores
-from merino.lab.nets.night.learner import begin
-from merino.lab.nets.night.state import DEFAULT_FOLDER, STATE_NAME, NightState, as_plain, ladder_of, load_state, summary
+from merino.lab.nets.night import (
+    DEFAULT_FOLDER,
+    STATE_NAME,
+    NightState,
+    as_plain,
+    begin,
+    ladder_of,
+    load_state,
+    summary,
+)
 from merino.learn.errors import LearnError
 from merino.learn.improve.rounds import Until
 from merino.learn.request import Events

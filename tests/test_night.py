@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
+from merino.core.common import files
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import user_folder
 from merino.core.common.sealed import as_json, from_json
@@ -522,15 +523,15 @@ def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path, words: list[st
 
 def test_a_lock_that_its_holder_has_removed_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     holder = NightFolder(tmp_path / "run")
-    real = rounds.try_lock
+    real = files.lock
 
-    def refused_first(file: IO[bytes]) -> bool:
-        monkeypatch.setattr(rounds, "try_lock", real)
+    def refused_first(file: IO[bytes], seconds: float) -> bool:
+        monkeypatch.setattr(files, "lock", real)
         holder.__exit__()
         (tmp_path / "run").mkdir()  # as the second run made it
-        return real(file)
+        return real(file, seconds)
 
-    monkeypatch.setattr(rounds, "try_lock", refused_first)
+    monkeypatch.setattr(files, "lock", refused_first)
     with NightFolder(tmp_path / "run"), pytest.raises(LearnError, match="another night is running"):
         NightFolder(tmp_path / "run")
 

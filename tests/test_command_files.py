@@ -48,7 +48,6 @@ LINES = (
     "selfplay 2 --nodes 10 --weights ?",
     "selfplay 2 --nodes 10 --evalfile ?",
     "spsa tune ?",
-    "spsa resume ?",
     "spsa replay ?",
     "spsa plan ?",
     "positions ?",

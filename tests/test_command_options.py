@@ -16,7 +16,6 @@ from merino.engine.uci.options import OptionError, find
 from merino.lab.cluster.command import PAGE
 
 ONE_NAME_TWO_VALUES = {
-    "--from": "the net of a night, and the smallest value of a scan",
     "--out": "a folder where several files are written",
     "--state": "a folder where there are several matches",
     "--target": "Elo of a plan, and what learn fits",
@@ -155,7 +154,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
     [
         (["gauntlte", "a"], "there is no command 'gauntlte'; did you mean 'gauntlet'?"),
         (["go_"], "there is no command 'go_'; did you mean 'go'?"),
-        (["spsa", "tnue"], "'tnue' is not one of simulate, tune, resume, replay, scan, plan; did you mean 'tune'?"),
+        (["spsa", "tnue"], "'tnue' is not one of simulate, tune, replay, scan, plan; did you mean 'tune'?"),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
         (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=N, found 'movecont=3 "),

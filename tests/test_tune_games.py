@@ -1,4 +1,4 @@
-"""Tuning by games: what is kept, resumed and replayed, and what a crash costs."""
+"""Tuning by games: what is kept, continued and replayed, and what a crash costs."""
 
 import errno
 import json
@@ -387,7 +387,7 @@ def player_named(said: str) -> Player:
     return read_player(shlex.split(said.split("As a player of 'merino match': ")[1])[0])
 
 
-def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_tune_by_games_is_played_continued_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file, picture = tmp_path / "rook.txt", tmp_path / "rook.svg"
     file.write_text("RookOpen_mg, 17, -200, 200, 0.4, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n")
     order = ["tune", str(file), "--pairs", "6", "--nodes", "20"]
@@ -401,7 +401,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     assert player.evaluation.numbers["RookOpen_mg"].value == tuned[0]
     assert player.parameters == parameters_for(player.evaluation, {"razor_margin": int(tuned[1])})
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
-    assert run_spsa(["resume", str(tmp_path / "rook.tune.npz")]) == 0
+    assert run_spsa(["tune", str(tmp_path / "rook.tune.npz")]) == 0
     assert "Continuing after 6 of 6 pairs" in capsys.readouterr().out
     assert run_spsa(["replay", str(tmp_path / "rook.tune.npz"), "--methods", "spsa,bspsas"]) == 0
     (tmp_path / "rook.svg").write_bytes((tmp_path / "rook.tune.npz").read_bytes())
@@ -454,9 +454,7 @@ def test_a_tune_finds_its_openings_from_another_folder_and_needs_none_when_over(
     with pytest.raises(TuneError, match="a tune with other openings"):
         load_tune(state, replace(tune.configuration, openings=str(rook.parent / "other.epd")))
     book.unlink()
-    assert run_spsa(["resume", str(state)]) == 0
-    line = capsys.readouterr().out.splitlines()[-1]  # can be pasted into a shell
-    assert shlex.split(line.partition("start: ")[2]) == ["merino", "spsa", "resume", str(state), "--prove"]
+    assert run_spsa(["tune", str(state)]) == 0
 
 
 @pytest.mark.parametrize(
@@ -590,19 +588,23 @@ def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path
     (tmp_path / "rook.tune.txt").mkdir()
     play(Tune.new(configuration(pairs=4))).save(tmp_path / "rook.tune.npz")
     with pytest.raises(CommandError, match=r"cannot write '.*rook.tune.txt': it is a folder"):
-        run_spsa(["resume", str(tmp_path / "rook.tune.npz")])
+        run_spsa(["tune", str(tmp_path / "rook.tune.npz")])
 
 
-@pytest.mark.parametrize("command", ["tune", "resume"])
-def test_a_tune_is_never_replaced_by_its_result(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_tune_is_never_replaced_by_its_result(is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     Path("rook.txt").write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
-    if command == "resume":
-        play(Tune.new(configuration(pairs=4))).save(Path("kept.txt"))
+    words = ["tune", "rook.txt", "--state", "kept.txt", "--nodes", "30"]
+    if not is_new:
+        wanted = replace(configuration(pairs=4), identity=default().identity)
+        play(Tune.new(wanted)).save(Path("kept.npz"))
+        monkeypatch.setattr("merino.lab.tune.command._evaluation_file", lambda path, _: path)
+        words = ["tune", "kept.npz"]
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     monkeypatch.setattr(tuning, "play_tune", refuse_to_play)
-    with pytest.raises(UsageError, match=r"kept\.txt' is an output twice"):
-        run_spsa([command, *(["rook.txt", "--state"] if command == "tune" else []), "kept.txt"])
+    with pytest.raises(UsageError, match=r"kept\.\w+' is an output twice"):
+        run_spsa(words)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -621,7 +623,7 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
     monkeypatch.setattr(Tune, "save", full)
     monkeypatch.setattr("merino.lab.tune.tuning.play_tune", partial(play_tune, play=judge()))
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
-        run_spsa(["resume", str(state)])
+        run_spsa(["tune", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out
 
 

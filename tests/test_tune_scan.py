@@ -110,13 +110,6 @@ def test_no_zero_has_a_sign() -> None:
     assert not re.search(r"-0(?![.\d])|-0\.0+(?!\d)", "\n".join(shown)), shown
 
 
-@pytest.mark.parametrize("ending", [".svg", ".png"])
-def test_the_picture_is_drawn(ending):
-    pytest.importorskip("matplotlib")
-    content = scan.draw_scan(scan_of({0: -60, 10: 60}, against=5), ending)
-    assert content.startswith(b"\x89PNG" if ending == ".png" else b"<?xml")
-
-
 def test_a_scan_takes_a_weight_or_a_number_of_the_search():
     for name, value in (("RookOpen_mg", 30), ("razor_margin", 300), ("PawnIsolated_eg", -3)):
         found, number = scan.find_number(name, default())
@@ -135,7 +128,6 @@ def test_a_scan_takes_a_weight_or_a_number_of_the_search():
         ("razor_margin", "--values 1", "razor_margin = 1 is outside 50..800"),
         ("RookOpen_mg", "--values 17 --against 17", "no value is left to scan but 17"),
         ("RookOpen_mg", "--values 1,x", "'x' is not a whole number"),
-        ("RookOpen_mg", "--plot scan.gif", "--plot writes .png or .svg"),
     ],
 )
 def test_a_wrong_scan_is_refused_before_a_game(name: str, words: str, said: str) -> None:

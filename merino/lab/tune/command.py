@@ -24,7 +24,7 @@ from merino.core.common.files import is_there, writing
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.options import Option, add_options, given
 from merino.core.common.terminal import LivePrinter
-from merino.core.common.text import as_word, counted
+from merino.core.common.text import counted
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
 from merino.formats.openings import OpeningError
@@ -131,26 +131,23 @@ def spsa_parser() -> shared.Parser:
         "merino spsa tune mine.toml --pairs 5000 --nodes 1000",
         "merino spsa tune options.txt --engine stash-bot --tc 8+0.08",
     )
-    _add_parameters(tune)
+    _add_parameters(tune, "; or FILE.tune.npz, to continue a tune by its file alone")
     add_options(tune, Configuration)
     add_options(tune, TimeControl, ("nodes", "depth", "movetime", "clock"))
     add_options(tune, MatchConfig, ("openings", "plies", "seed"))
     sentence = "keep the tune in this file, from which the same command continues (default: FILE.tune.npz)"
     tune.group(shared.OUTPUT).add_argument("--state", type=shared.file_path, metavar="FILE", help=sentence)
-    resume = command(_resume, "resume", "Continue an interrupted tune.", "merino spsa resume mine.tune.npz --prove")
+    tune.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
+    shared.add_concurrency(tune, "game pairs", cluster="play")
+    shared.add_json(tune, "at the end print one JSON object: parameters, games, and whether --prove proved them")
+    shared.add_quiet(tune)
     again = command(
         _replay,
         "replay",
         "Apply each method to the games of a tune, and draw its course.",
         "merino spsa replay mine.tune.npz --methods spsa,bspsa --plot course.svg",
     )
-    for each in (resume, again):
-        each.add_argument("state", type=shared.file_path, metavar="STATE", help="the file of the tune")
-    for each in (tune, resume):
-        each.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
-        shared.add_concurrency(each, "game pairs", cluster="play")
-        shared.add_json(each, "at the end print one JSON object: parameters, games, and whether --prove proved them")
-        shared.add_quiet(each)
+    again.add_argument("state", type=shared.file_path, metavar="STATE", help="the file of the tune")
     add_options(again, Simulation, ("methods",))
     shared.add_plot(again, "the course of the first method")
 
@@ -159,7 +156,7 @@ def spsa_parser() -> shared.Parser:
         None,
         "scan",
         sentence,
-        "merino spsa scan RookOpen_mg --values -40,-20,0,20,40,60 --games 400 --state rook --plot rook.svg",
+        "merino spsa scan RookOpen_mg --values -40,-20,0,20,40,60 --games 400 --state rook",
     )
     add_scan(scan)
     plan = command(
@@ -168,15 +165,15 @@ def spsa_parser() -> shared.Parser:
         "Compute how many game pairs a tune needs, and print its parameters for fishtest and OpenBench.",
         "merino spsa plan mine.toml --target 1",
     )
-    _add_parameters(plan)
+    _add_parameters(plan, "")
     sentence = "Elo that may still be missing at the end (default: half of what is missing at the start)"
     plan.add_argument("--target", type=shared.number_above_zero, metavar="ELO", help=sentence)
     return parser
 
 
-def _add_parameters(parser: shared.Parser) -> None:
+def _add_parameters(parser: shared.Parser, more: str) -> None:
     """The file of parameters, and whose they are."""
-    sentence = "parameters as fishtest or OpenBench lines, or TOML"
+    sentence = f"parameters as fishtest or OpenBench lines, or TOML{more}"
     parser.add_argument("file", type=shared.file_path, metavar="FILE", help=sentence)
     parser.add_argument("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead of Merino")
     shared.add_evaluation(parser)
@@ -257,7 +254,10 @@ def engine_command(text: str, command: str) -> tuple[str, ...]:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    """Begin a tune and play it, or continue it if the same command was interrupted."""
+    """Begin a tune and play it, or continue it if the same command was interrupted, or by its file alone."""
+    if args.file.suffix == ".npz":
+        with shared.holding_output(args.file, "spsa"):
+            return _play(load_tune(args.file), args.file, args)
     path = args.state or args.file.parent / f"{args.file.stem}.tune.npz"
     rows, engine, identity = _parameters(args, "tune")
     asked = given(vars(args), Configuration) | given(vars(args), MatchConfig, ("openings", "plies", "seed"))
@@ -271,24 +271,12 @@ def _tune(args: argparse.Namespace) -> int:
     )
     with shared.holding_output(path, "spsa"):
         if is_there(path):
-            return _continue(load_tune(path, wanted), path, args)
+            return _play(load_tune(path, wanted), path, args)
         file = _evaluation_file(path, wanted)
         if wanted.needs_file and is_there(file):
             raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
         tuning.check_openings(wanted)  # or its file would refuse the tune with the right ones
         return _play(Tune.new(wanted), path, args)
-
-
-def _resume(args: argparse.Namespace) -> int:
-    """Continue an interrupted tune by its file alone."""
-    with shared.holding_output(args.state, "spsa"):
-        return _continue(load_tune(args.state), args.state, args)
-
-
-def _continue(tune: Tune, path: Path, args: argparse.Namespace) -> int:
-    remark = shared.unless_quiet(_say_of(args), args.quiet)
-    remark(f"Continuing after {len(tune.done)} of {counted(tune.configuration.pairs, 'pair')}.")
-    return _play(tune, path, args)
 
 
 def _replay(args: argparse.Namespace) -> int:
@@ -315,7 +303,9 @@ def _say_of(args: argparse.Namespace) -> Say:
 def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
     """Play to the end or until Ctrl-C, and print the result so far, however the games ended; 130 after Ctrl-C."""
     say = _say_of(args)
-    remark, again = shared.unless_quiet(say, args.quiet), f"merino spsa resume {as_word(path)}"
+    remark, done = shared.unless_quiet(say, args.quiet), len(tune.done)
+    if done:
+        remark(f"Continuing after {done} of {counted(tune.configuration.pairs, 'pair')}.")
     if tune.configuration.needs_file:
         shared.check_output(file := _evaluation_file(path, tune.configuration), "spsa")
         shared.check_apart([file, path], [], "spsa")
@@ -328,15 +318,16 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
             remark(f"{slots} pairs could be played at a time; --ahead {2 * slots} lets a new tune do so.")
         interrupted, fault = play_pairs(tune, path, at_a_time, remark, executor)
         if interrupted and not fault:
-            remark(f"Interrupted after {counted(len(tune.done), 'pair')}; to continue: {again}")
+            remark(f"Interrupted after {counted(len(tune.done), 'pair')}; the same command continues from '{path}'.")
         say("\n".join(tuning.result_lines(tune)))
         if fault:
             raise fault
         if not interrupted:
             players = _conclude(tune, path, say)
-            remark(f"To confirm it by {tuning.PROOF} against the values at the start: {again} --prove")
             if args.prove:
                 interrupted, proved = _prove(players, tune.configuration, args, executor)
+            else:
+                remark(f"To confirm it by {tuning.PROOF} against the start: the same command with --prove")
     if args.json:
         print(json.dumps(tuning.tune_json(tune, proved)), flush=True)
     return INTERRUPTED if interrupted else 0

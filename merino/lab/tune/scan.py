@@ -20,7 +20,7 @@ import numpy as np
 from merino.app.console import shared
 from merino.app.shell import match as games
 from merino.core.common.sealed import finite
-from merino.core.common.text import GREY, did_you_mean, load_matplotlib, rounded, saved
+from merino.core.common.text import did_you_mean, rounded
 from merino.engine.search.parameters import current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import load_chosen
@@ -192,27 +192,6 @@ def scan_json(scan: Scan, conditions: str) -> dict[str, Any]:
     }
 
 
-def draw_scan(scan: Scan, ending: str) -> bytes:
-    """Elo against value with error bars, in the format of an ending; raises PictureError without matplotlib.
-
-    Values with a clean score have no Elo and are left out.
-    """
-    figure = load_matplotlib()[0](figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    shown = [point for point in scan.points if math.isfinite(point.estimate.elo)]
-    optima = [point for point in scan.optima if point in shown]
-    elos, errors = [point.estimate.elo for point in shown], [point.estimate.elo_error for point in shown]
-    axes.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    look = {"color": "#0072b2", "marker": "o", "markersize": 4, "capsize": 3}
-    axes.errorbar([point.value for point in shown], elos, errors, **look)
-    at = [point.value for point in optima], [point.estimate.elo for point in optima]
-    axes.plot(*at, "v", color="#d55e00", markersize=10)
-    axes.set_xlabel(scan.name)
-    axes.set_ylabel(f"Elo against {scan.against}, 95%")
-    axes.set_title(scan.verdict, fontsize=8, loc="left", wrap=True)
-    return saved(figure, ending)
-
-
 def add_scan(parser: shared.Parser) -> None:
     """The options of the command."""
     parser.add_argument("name", metavar="NAME", help="a weight, or a parameter of the search")
@@ -224,7 +203,6 @@ def add_scan(parser: shared.Parser) -> None:
     shared.add_evaluation(parser)
     shared.add_state(parser, "FOLDER")
     shared.add_json(parser)
-    shared.add_plot(parser, "Elo against value")
     shared.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -237,7 +215,6 @@ def run(args: argparse.Namespace) -> int:
     values, opponent = values_to_scan(name, number, args.values, against), player_with(name, against, evaluation)
     with games.errors_of("spsa scan"):
         conditions = str(games.read_config(args, (opponent, opponent)))
-    shared.check_picture(args.plot, "spsa scan")
     if args.state is not None:
         shared.make_folder(args.state, "spsa")
     say = games.remarks(args)
@@ -256,8 +233,6 @@ def run(args: argparse.Namespace) -> int:
         raise found.fault
     text = json.dumps(scan_json(found, conditions)) if args.json else "\n".join([*scan_table(found), found.verdict])
     print(text)
-    if args.plot:
-        shared.write_picture(args.plot, draw_scan(found, shared.ending_of(args.plot)), "spsa scan")
     return games.ended(args, found.interrupted, found.fault)
 
 

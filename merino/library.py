@@ -47,10 +47,6 @@ MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
 Files = str | Path | Sequence[str | Path]
 
 
-def _ignore(_: str) -> None:
-    """For callers that only want the result."""
-
-
 def _evaluation(given: Evaluation | None) -> Evaluation:
     """The one that was given, or that in use; raises TypeError, EvaluationError."""
     instance("evaluation", given, (Evaluation, NoneType), "an Evaluation, as load_evaluation returns it, or None")
@@ -103,20 +99,15 @@ def explain(
         real_number("shapley", shapley, MIN_ERROR, MAX_ERROR)
     instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
     instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
-    record = set_up(position).record if isinstance(position, str) and limits is None else as_position(position).record
-    report = with_words(_report(position, evaluation, limits, searcher), record, evaluation)
-    return report if shapley is None else with_shapley(report, record, evaluation, shapley)
-
-
-def _report(
-    position: Position | str, evaluation: Evaluation, limits: Limits | None, searcher: Searcher | None
-) -> PositionReport:
     if limits is None and isinstance(position, str):
-        return report_setup(set_up(position), evaluation)
-    position = as_position(position)
-    if limits is None:
-        return report_position(position, evaluation)
-    return report_position(position, evaluation, analyser(searcher or Searcher(evaluation=evaluation)), limits)
+        setup = set_up(position)
+        record, report = setup.record, report_setup(setup, evaluation)
+    else:
+        position = as_position(position)
+        searches = None if limits is None else analyser(searcher or Searcher(evaluation=evaluation))
+        record, report = position.record, report_position(position, evaluation, searches, limits)
+    report = with_words(report, record, evaluation)
+    return report if shapley is None else with_shapley(report, record, evaluation, shapley)
 
 
 def learn_weights(
@@ -130,7 +121,7 @@ def learn_weights(
     match: bool = True,
     keep_fen: bool = False,
     concurrency: int | None = None,
-    say: Callable[[str], object] = _ignore,
+    say: Callable[[str], object] = lambda line: None,
 ) -> LearnResult:
     """Fit the weights to the games or labelled positions of files, as `merino learn` does.
 
@@ -146,7 +137,8 @@ def learn_weights(
     instance("settings", settings, (Settings, NoneType), "Settings or None")
     instance("selection", selection, (Selection, NoneType), "a Selection or None")
     function("say", say, "a function that takes a text")
-    _check_concurrency(concurrency)
+    if concurrency is not None:
+        whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
     request = LearnRequest(
         _names(files),
         settings or DEFAULT_SETTINGS,
@@ -173,11 +165,6 @@ def _names(files: Files) -> tuple[str, ...]:
     if not files:
         raise ValueError("files must name at least one file")
     return tuple(map(str, files))
-
-
-def _check_concurrency(count: int | None) -> None:
-    if count is not None:
-        whole_number("concurrency", count, 1, MAX_AT_A_TIME)
 
 
 def play_match(
@@ -216,7 +203,8 @@ def play_match(
         instance(name, path, (str, Path, NoneType), "the path of a file or None")
     function("show", show, "a function that takes a text, or None")
     games, seed = whole_number("games", games, 1, MAX_GAMES), whole_number("seed", seed, 0)
-    _check_concurrency(concurrency)
+    if concurrency is not None:
+        whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
     control = (time_control or TimeControl()).or_default()
     book = None if openings is None else str(openings)
@@ -224,12 +212,8 @@ def play_match(
         (players[0], players[1]), control, games=games, seed=seed, openings=book, margin=DEFAULT_MARGIN_MS
     )
     at_a_time = concurrency or (1 if control.is_timed else cores())
-    return run_match(config, at_a_time, sprt, MatchOutput(show, None if pgn is None else _games_file(pgn)))
-
-
-def _games_file(name: str | Path) -> Path:
-    """The file of this name, which games can be added to; raises MatchError."""
     with writing(MatchError):
-        path = user_path(name)
-        check_writable(path, whole=False)
-    return path
+        games_file = None if pgn is None else user_path(pgn)
+        if games_file:
+            check_writable(games_file, whole=False)
+    return run_match(config, at_a_time, sprt, MatchOutput(show, games_file))

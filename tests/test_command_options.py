@@ -165,7 +165,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         ),
         (
             ["spsa", "scan", "razor_depth", "--resign", "score=0", "movecount=3"],
-            "merino: spsa scan: --resign: a game is won by a score",
+            "merino: spsa: --resign: a game is won by a score",
         ),
         (["night", "--hours", "1", "--seed", "1732737600123"], "is more than 1000000000"),
         (

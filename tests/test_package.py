@@ -101,7 +101,7 @@ def files_in(packages):
 
 def test_wheel_holds_every_source_and_all_data_and_nothing_else(wheel):
     names = {Path(name) for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    kinds = (".py", ".txt", ".toml", ".json", ".net", ".typed", ".html", ".css", ".js")
+    kinds = (".py", ".pyi", ".txt", ".toml", ".json", ".net", ".typed", ".html", ".css", ".js")
     package = {path.relative_to(ROOT) for path in (ROOT / "merino").rglob("*") if path.suffix in kinds}
     data = {path.relative_to(ROOT) for path in (ROOT / "weights").iterdir()}
     assert names == package | {Path("merino") / path for path in data}

@@ -193,6 +193,8 @@ class MatchError(MerinoError):
 class MatchUsageError(MatchError):
     """What the user has asked for cannot be played, whatever the files hold."""
 
+    exit_code = 2
+
 
 class PlayerError(MatchUsageError):
     """A text that does not describe a player."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from merino.core.common.about import NAME, __version__
-from merino.core.common.command import LAB, Command, CommandError, UsageError, by_name
+from merino.core.common.command import LAB, Command, UsageError, by_name, errors_named
 from merino.core.common.errors import MerinoError
 from merino.core.common.interrupt import INTERRUPTED, EndingAtOnce
 from merino.core.common.terminal import (
@@ -95,7 +95,7 @@ def _code_of(arguments: list[str]) -> int:
     except MerinoError as error:
         sys.stdout.flush()
         complain(f"merino: {error}")
-        return error.exit_code if isinstance(error, CommandError) else 1
+        return error.exit_code
     except SystemExit as ending:  # the way of argparse after its help
         return int(ending.code or 0)
     except KeyboardInterrupt:
@@ -159,13 +159,8 @@ def _run(arguments: list[str]) -> int:
         _refuse_arguments(command, rest)
     with EndingAtOnce():
         function = command.load()
-    try:
+    with errors_named(command.name, MerinoError):
         code: int = function(rest)
-    except MerinoError as error:
-        if str(error).startswith((f"{command.name}:", f"{command.name} ")):
-            raise
-        kind = type(error) if isinstance(error, CommandError) else CommandError
-        raise kind(f"{command.name}: {error}") from error
     return code
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from merino.app.console import shared
-from merino.core.common.command import CommandError, UsageError
+from merino.core.common.command import UsageError
 from merino.core.common.files import check_writable, writing
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.options import add_options, given
 from merino.core.common.terminal import LivePrinter
 from merino.core.common.text import as_word, did_you_mean
 from merino.core.common.work import cores
-from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
 from merino.match.config import (
     CLEAR_WIN,
@@ -60,22 +58,7 @@ A_PLAYER = f"A player is {FORMS}."
 
 
 def run_match(words: Sequence[str]) -> int:
-    """`merino match`: 0 after the match, 130 after Ctrl-C; raises CommandError."""
-    with errors_of("match"):
-        args = _match_parser().parse_args(words)
-        players, sprt = (read_player(args.a), read_player(args.b)), _test(args)
-        config = read_config(args, players)
-        with shared.cluster_executor(args.cluster, "match", remarks(args), needs_of(players)) as executor:
-            result, fault = play(args, config, "Merino match", executor, args.state, sprt=sprt)
-        if fault and not result.tally.games:
-            raise fault
-        names = [player.label for player in players]
-        text = summary(names, str(config), config.conditions, result.tally, sprt, result.seconds)
-        _show(args, text, as_json(names, result.tally, sprt))
-        return ended(args, result.interrupted, fault)
-
-
-def _match_parser() -> shared.Parser:
+    """`merino match`: 0 after the match, 130 after Ctrl-C; raises CommandError and MatchError."""
     parser = shared.Parser(
         prog="merino match",
         description="Play a match between two players and print Elo, LOS and, with --sprt, the test.",
@@ -104,7 +87,17 @@ def _match_parser() -> shared.Parser:
     shared.add_state(parser)
     shared.add_json(parser)
     shared.add_quiet(parser)
-    return parser
+    args = parser.parse_args(words)
+    players, sprt = (read_player(args.a), read_player(args.b)), _test(args)
+    config = read_config(args, players)
+    with shared.cluster_executor(args.cluster, "match", remarks(args), needs_of(players)) as executor:
+        result, fault = play(args, config, "Merino match", executor, args.state, sprt=sprt)
+    if fault and not result.tally.games:
+        raise fault
+    names = [player.label for player in players]
+    text = summary(names, str(config), config.conditions, result.tally, sprt, result.seconds)
+    _show(args, text, as_json(names, result.tally, sprt))
+    return ended(args, result.interrupted, fault)
 
 
 def _test(args: Namespace) -> Sprt | None:
@@ -113,25 +106,23 @@ def _test(args: Namespace) -> Sprt | None:
         return None
     elo0, elo1 = args.sprt
     if not elo0 < elo1:
-        raise UsageError(f"match: --sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
+        raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
     if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
-        raise UsageError("match: --alpha and --beta must lie between 0 and 0.5")
+        raise UsageError("--alpha and --beta must lie between 0 and 0.5")
     try:
         return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
     except ValueError as error:
-        raise UsageError(f"match: --sprt: {error}") from error
+        raise UsageError(f"--sprt: {error}") from error
 
 
 def run_gauntlet(words: Sequence[str]) -> int:
     """The first player against each other one, or all against a pool; 0, or 130 after Ctrl-C; raises CommandError."""
-    with errors_of("gauntlet"):
-        return _tournament(Schedule.GAUNTLET, "Play one player, the first, against each of the others", words)
+    return _tournament(Schedule.GAUNTLET, "Play one player, the first, against each of the others", words)
 
 
 def run_round_robin(words: Sequence[str]) -> int:
     """Each player against each other one; 0, or 130 after Ctrl-C; raises CommandError."""
-    with errors_of("round-robin"):
-        return _tournament(Schedule.ROUND_ROBIN, "Play each player against each other one", words)
+    return _tournament(Schedule.ROUND_ROBIN, "Play each player against each other one", words)
 
 
 def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
@@ -141,16 +132,21 @@ def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
     players = [*versions, *pool]
     names = [player.label for player in players]
     if len(players) < 2 or len(set(names)) < len(names):
-        raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
-    anchor, rating = _anchor(kind, args.anchor, names, 0 if pool else len(names) - 1)
+        raise UsageError("at least two players with different names are needed; ',name=X' names a player")
+    anchor, rating = _anchor(args.anchor, names, 0 if pool else len(names) - 1)
     if args.state is not None:
         shared.make_folder(args.state, kind)
     tallies: dict[Pairing, Tally] = {}
     with shared.cluster_executor(args.cluster, kind, remarks(args), needs_of(players)) as executor:
         for pairing in kind.pairings(len(versions), len(pool)):
-            match, fault = _play_pairing(kind, args, players, pairing, executor)
+            first, second = (players[index] for index in pairing)
+            config, title = read_config(args, (first, second)), f"{first.label} - {second.label}"
+            state = args.state and args.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
+            match, fault = play(args, config, f"Merino {kind}", executor, state, title=title)
             if match.tally.games:
                 tallies[pairing] = match.tally
+                lost = faults_text((first.label, second.label), match.tally)
+                remarks(args)(f"{title}: {counts_text(match.tally)}  faults: {lost}")
             if match.interrupted or fault:
                 break
     if fault and not tallies:
@@ -159,8 +155,8 @@ def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
     text = table(rows, names[anchor])
     if pool:
         text = f"{pool_table(names[: len(versions)], names[len(versions) :], tallies, rows)}\n\n{text}"
-    lost = {f"{names[first]} - {names[second]}": faults(tally) for (first, second), tally in tallies.items()}
-    _show(args, "\n" + text, {"ratings": [asdict(row) for row in rows], "faults": lost})
+    lost_by = {f"{names[first]} - {names[second]}": faults(tally) for (first, second), tally in tallies.items()}
+    _show(args, "\n" + text, {"ratings": [asdict(row) for row in rows], "faults": lost_by})
     return ended(args, match.interrupted, fault)
 
 
@@ -187,44 +183,24 @@ def _tournament_parser(kind: Schedule, sentence: str) -> shared.Parser:
     return parser
 
 
-def _play_pairing(
-    kind: Schedule, args: Namespace, players: list[Player], pairing: Pairing, executor: Executor | None
-) -> tuple[MatchResult, MatchError | None]:
-    """One match of the tournament, and the error that ended it."""
-    first, second = (players[index] for index in pairing)
-    title, state = f"{first.label} - {second.label}", f"{pairing[0] + 1}-{pairing[1] + 1}"
-    result, fault = play_titled(args, read_config(args, (first, second)), f"Merino {kind}", title, state, executor)
-    if result.tally.games:
-        lost = faults_text((first.label, second.label), result.tally)
-        remarks(args)(f"{title}: {counts_text(result.tally)}  faults: {lost}")
-    return result, fault
-
-
-def _anchor(kind: Schedule, text: str | None, names: list[str], usual: int) -> tuple[int, float]:
+def _anchor(text: str | None, names: list[str], usual: int) -> tuple[int, float]:
     """The number of the player whose rating is fixed, `usual` if none is named, and the rating; raises UsageError."""
     if text is None:
         return usual, 0.0
     name, _, value = text.rpartition("=")
     if name not in names:
         known = f"{', '.join(names)}{did_you_mean(name, names)}"
-        raise UsageError(f"{kind}: --anchor: there is no player '{name}' among {known}")
+        raise UsageError(f"--anchor: there is no player '{name}' among {known}")
     try:
         return names.index(name), shared.any_number(value)
     except ArgumentTypeError as error:
-        raise UsageError(f"{kind}: --anchor: '{value}' is not a rating") from error
+        raise UsageError(f"--anchor: '{value}' is not a rating") from error
 
 
 def run_selfplay(words: Sequence[str]) -> int:
-    """`merino selfplay`: 0, or 130 after Ctrl-C; raises CommandError."""
-    with errors_of("selfplay"):
-        return _selfplay(_selfplay_parser().parse_args(words))
-
-
-def _selfplay(args: Namespace) -> int:
-    try:
-        player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
-    except EvaluationError as error:
-        raise UsageError(f"selfplay: {error}") from error
+    """`merino selfplay`: 0, or 130 after Ctrl-C; raises CommandError and MatchError."""
+    args = _selfplay_parser().parse_args(words)
+    player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
     config = read_config(args, (player, player))
     config = replace(config, random_moves=RandomMoves(seed=config.seed, **given(vars(args), RandomMoves)))
     if args.pgn is None and args.positions is None:
@@ -364,24 +340,6 @@ def play(
         return error.result, error
     except MatchError as error:
         return MatchResult(Tally()), error
-
-
-def play_titled(
-    args: Namespace, config: MatchConfig, event: str, title: str, state: str, executor: Executor | None
-) -> tuple[MatchResult, MatchError | None]:
-    """One of several matches, with its state in the file `state` of their folder; as `play`."""
-    return play(args, config, event, executor, args.state and args.state / f"{state}.json", title=title)
-
-
-@contextmanager
-def errors_of(command: str) -> Iterator[None]:
-    """Put the name of the command before errors of a match; a bad player, file or option is a usage error."""
-    try:
-        yield
-    except MatchUsageError as error:
-        raise UsageError(f"{command}: {error}") from error
-    except MatchError as error:
-        raise CommandError(f"{command}: {error}") from error
 
 
 def ended(args: Namespace, interrupted: bool, fault: MatchError | None) -> int:

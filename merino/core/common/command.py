@@ -15,8 +15,6 @@ from merino.core.common.errors import MerinoError
 class CommandError(MerinoError):
     """A command could not do its work, for a reason outside the program; the message says why."""
 
-    exit_code = 1
-
 
 class UsageError(CommandError):
     """A command line that cannot be understood; the message says why."""
@@ -26,11 +24,15 @@ class UsageError(CommandError):
 
 @contextmanager
 def errors_named(command: str, *kinds: type[MerinoError]) -> Iterator[None]:
-    """Make errors of these kinds a CommandError that begins with the name of the command."""
+    """Let errors of these kinds begin with the name of the command; they become a CommandError."""
     try:
         yield
     except kinds as error:
-        raise CommandError(f"{command}: {error}") from error
+        if str(error).startswith((f"{command}:", f"{command} ")):
+            raise
+        named = CommandError(f"{command}: {error}")
+        named.exit_code = error.exit_code
+        raise named from error
 
 
 def loaded(target: str) -> Any:

@@ -11,6 +11,8 @@ class MerinoError(Exception):
     Each package derives its own from this one. Only the parts that talk to the user catch and print it.
     """
 
+    exit_code = 1  # of a command that it ends
+
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: what it says and holds, whatever it was made of."""
         return _remade, (type(self), self.args), vars(self)

@@ -213,8 +213,7 @@ def run(args: argparse.Namespace) -> int:
     name, number = find_number(args.name, evaluation)
     against = round(number.value) if args.against is None else args.against
     values, opponent = values_to_scan(name, number, args.values, against), player_with(name, against, evaluation)
-    with games.errors_of("spsa scan"):
-        conditions = str(games.read_config(args, (opponent, opponent)))
+    conditions = str(games.read_config(args, (opponent, opponent)))
     if args.state is not None:
         shared.make_folder(args.state, "spsa")
     say = games.remarks(args)
@@ -223,7 +222,8 @@ def run(args: argparse.Namespace) -> int:
         def play(value: int) -> tuple[MatchResult, MatchError | None]:
             player = player_with(name, value, evaluation)
             config = games.read_config(args, (player, opponent))
-            result, fault = games.play_titled(args, config, "Merino scan", player.label, str(value), executor)
+            state = args.state and args.state / f"{value}.json"
+            result, fault = games.play(args, config, "Merino scan", executor, state, title=player.label)
             if result.tally.games:
                 say(f"{player.label}: {counts_text(result.tally)}")
             return result, fault

@@ -17,7 +17,7 @@ test: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve endurance mutants additions lint bench perft dist warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve mutants additions lint bench perft dist warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -64,9 +64,6 @@ load: warmup $(INSTALLED_DEV) ## flood the explorer's server, and send it what n
 
 starve: warmup $(INSTALLED_DEV) ## play with a tenth of a core for each side, and next to eight busy programs; ARGS="--games 50"
 	@$(RUN) -m benchmarks.starving $(ARGS)
-
-endurance: warmup $(INSTALLED_DEV) ## play 10,000 very fast games in build/endurance, or go on with them; ARGS="--games 500"
-	@nice $(RUN) -m benchmarks.endurance build/endurance $(ARGS)
 
 mutants: $(INSTALLED_DEV) ## plant faults that the tests must catch, for an hour; ARGS="--only pgn" for some of them
 	@$(RUN) -m tests.mutants $(ARGS)

@@ -6,23 +6,18 @@ CPU time where nothing waits, as medians of rounds in turns, so that a busy minu
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import io
-import json
 import os
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
-import urllib.request
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import chess.pgn
 import numpy as np
@@ -288,71 +283,6 @@ def uci(rounds: int = 50) -> None:
         line(what, 1000 * median(seconds), "ms", f"worst {1000 * max(seconds):.1f}")
 
 
-# From a move to the frame in which the first lines of the search after it are seen.
-LINES = """
-const [move, done] = arguments, main = document.querySelector("script[type=module]").src;
-const module = (name) => import(main.replace("main.js", name));
-Promise.all([module("state/store.js"), module("state/analysis.js")]).then(([{ play }, { searches }]) => {
-  const [{ search }] = searches, before = search.key;
-  const check = () => {
-    const first = document.querySelector("#lines-by:not([hidden]) li button");
-    const isThere = search.key !== before && search.found.length && first?.textContent === search.found[0].names[0];
-    if (isThere) done(performance.now() - began);
-    else requestAnimationFrame(check);
-  };
-  const began = performance.now();
-  play(move);
-  check();
-});
-"""
-
-
-def explorer(rounds: int = 10) -> None:
-    """The report of a position at the server, and how long a person waits for the page."""
-    needed = ("starlette", "uvicorn", "websockets", "selenium")
-    missing = [name for name in needed if importlib.util.find_spec(name) is None]
-    if missing:
-        print(f"explorer: not measured, {', '.join(missing)} not installed (the extra 'dev')")
-        return
-    from tests.browser import CHROMIUM, DRIVER, Page  # noqa: PLC0415 (they need what may be missing)
-    from tests.load_explorer import Server  # noqa: PLC0415
-
-    print(f"the explorer; wall clock, medians of {rounds}")
-    with Server() as server:
-        _waits("report with all moves, at the server", [_explain(server.address, number) for number in range(rounds)])
-        if not (CHROMIUM and DRIVER):
-            print("  (no Chromium on this machine to look at the page with)")
-            return
-        with tempfile.TemporaryDirectory() as folder, Page(server.address, Path(folder)) as page:
-            paints, lines = zip(*(_look(page) for _ in range(rounds)), strict=True)
-            _waits("first paint, warm cache", paints)
-            _waits("move to the first lines of its search", lines)
-
-
-def _waits(what: str, milliseconds: Sequence[float]) -> None:
-    line(what, median(milliseconds), "ms", f"{min(milliseconds):.1f} to {max(milliseconds):.1f}")
-
-
-def _explain(address: str, number: int) -> float:
-    """Milliseconds of a report of a middlegame; `number` changes a weight, so that nothing is known before."""
-    question = {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 100 + number / 10}}
-    request = urllib.request.Request(f"{address}api/explain", json.dumps(question).encode())
-    began = time.perf_counter()
-    with urllib.request.urlopen(request) as answer:
-        answer.read()
-    return 1000 * (time.perf_counter() - began)
-
-
-def _look(page: Any) -> tuple[float, float]:
-    """Milliseconds to the first paint, and from a move to the first lines of its search."""
-    page.set_out()
-    page.driver.get("about:blank")  # for whose next page the browser begins another process
-    page.open()
-    paint = page.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    page.until(lambda: page.all("#lines-by li button"))
-    return float(paint), float(page.driver.execute_async_script(LINES, "e2e4"))
-
-
 SECTIONS = {
     "perft": move_generation,
     "eval": evaluation,
@@ -364,7 +294,6 @@ SECTIONS = {
     "tune": tuning,
     "nets": nets,
     "uci": uci,
-    "explorer": explorer,
 }
 
 

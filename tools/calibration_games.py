@@ -7,7 +7,7 @@ import shutil
 import statistics
 from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import chess
 import chess.engine
@@ -92,22 +92,6 @@ def _random_opening(judge: chess.engine.SimpleEngine, random: Random) -> chess.B
             return board
 
 
-class Side(Protocol):
-    """A player at a board."""
-
-    def begin(self, number: int) -> None:
-        """A new pair of games begins, with this number."""
-
-    def move(self, position: Position, board: chess.Board) -> chess.Move:
-        """A move in this position, which the board shows too."""
-
-    def stop(self) -> None:
-        """End whatever it does; called from another thread."""
-
-    def close(self) -> None:
-        """Leave the board."""
-
-
 class OwnSide:
     """Merino at a level, in this process: its choices without the search that shows a line for each."""
 
@@ -119,11 +103,11 @@ class OwnSide:
         self._technique.strength = self._strength
 
     def begin(self, number: int) -> None:
-        """See Side."""
+        """A new pair of games begins, with this number."""
         self._random.seed(f"{self._player} {number}")
 
     def move(self, position: Position, board: chess.Board) -> chess.Move:
-        """See Side."""
+        """A move in this position, which the board shows too."""
         if has_bare_king(position, 1 - position.turn):
             best = self._technique.search(position, Limits(depth=MAX_PLY)).best
         else:
@@ -133,12 +117,12 @@ class OwnSide:
         return chess.Move.from_uci(position.uci(best))
 
     def stop(self) -> None:
-        """See Side."""
+        """End whatever it does; called from another thread."""
         self._stop_flag[0] = 1
         self._technique.stop()
 
     def close(self) -> None:
-        """See Side."""
+        """Leave the board."""
         self._technique.stop()
 
 
@@ -151,25 +135,28 @@ class StockfishSide:
         self._limit = chess.engine.Limit(depth=player.number + 1)
 
     def begin(self, number: int) -> None:
-        """See Side."""
+        """Nothing to do."""
 
     def move(self, position: Position, board: chess.Board) -> chess.Move:
-        """See Side."""
+        """A move in this position, which the board shows too."""
         move = self._engine.play(board, self._limit).move
         if move is None:
             raise RuntimeError(f"no move in {board.fen()}")
         return move
 
     def stop(self) -> None:
-        """See Side."""
+        """End whatever it does; called from another thread."""
         self._engine.close()
 
     def close(self) -> None:
-        """See Side; it is ended if it cannot hear."""
+        """Leave the board; it is ended if it cannot hear."""
         try:
             self._engine.quit()
         except (chess.engine.EngineError, TimeoutError):
             self._engine.close()
+
+
+Side = OwnSide | StockfishSide
 
 
 def play_game(start: chess.Board, white: Side, black: Side) -> float:

@@ -4,11 +4,10 @@
 
 Each of the twelve sets of the thesis is trained on the same positions with several seeds. The table shows both errors
 and the nodes a second relative to ALL next to the thesis' figures; with --games also Elo against ALL at equal nodes,
-with --movetime at equal time, where the nets of each seed meet; with --puzzles how many of them the nets solve. What
-the thesis says of a set, that it plays worse than ALL, gets a verdict by the interval of the last match. Nets and
-matches are kept in the folder, and a second run continues from there, even within a match. Errors on other data
-and with other labels cannot be compared with the thesis' in size, only in order. --shapes compares ALL with other
-numbers of neurons, layers and outputs instead, mirrored and not.
+with --movetime at equal time, where the nets of each seed meet. What the thesis says of a set, that it plays worse than
+ALL, gets a verdict by the interval of the last match. Nets and matches are kept in the folder, and a second run
+continues from there, even within a match. Errors on other data and with other labels cannot be compared with the
+thesis' in size, only in order.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from functools import partial
-from math import isfinite, prod
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from merino.app.console import shared
-from merino.app.shell.commands import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
 from merino.core.common.work import FORMS, ClusterAddress, Needs
@@ -37,7 +35,6 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
-from merino.formats.openings import read_tasks
 from merino.formats.packed import open_blocks
 from merino.lab.nets.feature_costs import BASE, cpu_seconds, medians_in_turns
 from merino.lab.nets.gradient import Objective
@@ -73,28 +70,17 @@ SETS = {
 PATIENCE = 1000  # milliseconds: at a few for each move nobody loses on time because the machine was busy
 TURNS, SEARCHED, NODES = 5, 10, 10_000  # of a measurement of speed, its positions, and the nodes of each
 BLEND, POWER = 0.25, 2.6  # of training: those of the tables in docs/lab/nets.md, so that new rows compare
-PUZZLE_NODES = 100  # of which an evaluation needs more where it sees less by itself
-
-SHAPES = [
-    *(Shape(BASE, first, second) for first in (32, 64, 128, 256) for second in (0, 16, 32)),
-    *(Shape(BASE, hidden) for hidden in (384, 512)),
-    *(Shape(BASE, hidden, outputs=8) for hidden in (64, 256, 512)),
-    *(Shape(f"MIRRORED({BASE})", hidden, outputs=outputs) for hidden in (256, 512) for outputs in (1, 8)),
-]
-
-
 NO_MATCH = Estimate(0.0, 0.0, 0.0, 0.0, 0.5)  # of ALL against itself
 
 
 class Row(NamedTuple):
-    """Our figures for a shape: errors by seed, in thousandths, speed relative to ALL, matches against it, puzzles."""
+    """Our figures for a shape: errors by seed, in thousandths, speed relative to ALL, matches against it."""
 
     shape: Shape
     learnt: list[float]
     apart: list[float]
     speed: float
     matches: list[Estimate]  # at equal nodes, and at equal time
-    solved: float | None  # of the puzzles, the mean of the seeds
 
 
 class Experiment(NamedTuple):
@@ -113,10 +99,8 @@ class Experiment(NamedTuple):
 
     def stem(self, shape: Shape, seed: int) -> str:
         """What the paths of the files of a net begin with."""
-        size = f"{shape.hidden}x{shape.second}" if shape.second else str(shape.hidden)
-        size += f"x{shape.outputs}outputs" if shape.outputs > 1 else ""
-        name = f"{re.sub(r'[^A-Z0-9]+', '-', shape.features)}-{size}-{self.args.epochs}-{len(self.records)}-{seed}"
-        return str(self.args.out / name)
+        name = re.sub(r"[^A-Z0-9]+", "-", shape.features)
+        return str(self.args.out / f"{name}-{shape.hidden}-{self.args.epochs}-{len(self.records)}-{seed}")
 
 
 def main(words: list[str] | None = None) -> None:
@@ -132,7 +116,7 @@ def main(words: list[str] | None = None) -> None:
         for row in _rows(Experiment(args, records, round(fit_k(records), 1), executor)):
             rows.append(row)
             text = render(rows, len(records), args)
-            write_whole(args.out / ("shapes.md" if args.shapes else "table.md"), text.encode())
+            write_whole(args.out / ("table.md"), text.encode())
             print(text, f"{(time.monotonic() - began) / 3600:.2f} hours so far", sep="\n", flush=True)
 
 
@@ -142,12 +126,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--shapes", action="store_true", help="compare layers and outputs instead of feature sets")
     parser.add_argument("--most", type=int, help="positions (all)")
     parser.add_argument("--games", type=int, default=0, help="against ALL, of all seeds, for each kind of match (0)")
     parser.add_argument("--nodes", type=int, default=2000, help="a move (2000)")
     parser.add_argument("--movetime", type=int, metavar="MS", help="also play with this time a move")
-    parser.add_argument("--puzzles", type=Path, help=f"EPD, to be solved with {PUZZLE_NODES} nodes each")
     parser.add_argument("--cluster", type=ClusterAddress.read, metavar="ADDRESS", help=f"play there: {FORMS}")
     parser.add_argument("--out", type=Path, default=Path("feature-sets"), help="folder for nets, matches and table")
     return parser
@@ -158,7 +140,7 @@ def _rows(experiment: Experiment) -> Iterator[Row]:
     args = experiment.args
     base = Shape(BASE, args.hidden)
     base_nets = _nets(base, experiment)
-    for shape in SHAPES if args.shapes else [Shape(name, args.hidden) for name in SETS]:
+    for shape in [Shape(name, args.hidden) for name in SETS]:
         if shape == base:
             nets, speed, matches = base_nets, 1.0, [NO_MATCH for _ in experiment.controls]
         else:
@@ -167,7 +149,7 @@ def _rows(experiment: Experiment) -> Iterator[Row]:
             matches = [_played(shape, nets, base_nets, control, experiment) for control in experiment.controls]
         errors = [net.about["training"] for net in nets]
         learnt, apart = ([1000 * error[name] for error in errors] for name in ("error", "error_apart"))
-        yield Row(shape, learnt, apart, speed, matches, _solved(nets, args.puzzles) if args.puzzles else None)
+        yield Row(shape, learnt, apart, speed, matches)
 
 
 def _nets(shape: Shape, experiment: Experiment) -> list[Network]:
@@ -225,31 +207,17 @@ def _search(searcher: Searcher) -> None:
         searcher.search(Position(fen), Limits(nodes=NODES))
 
 
-def _solved(nets: list[Network], puzzles: Path) -> float:
-    """How many puzzles the nets solve, on average."""
-    tasks, faults = read_tasks(puzzles)
-    for fault in faults:
-        print(fault, file=sys.stderr)
-    searchers = [Searcher(HASH_MB, evaluation=NetEvaluation(net, "net")) for net in nets]
-    limits = Limits(nodes=PUZZLE_NODES)
-    return float(np.mean([sum(solve(each, task, limits)[1] is not None for task in tasks) for each in searchers]))
-
-
 def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
     """The table so far."""
-    first = rows[0]
-    heads = ["Net", "Weights"] if args.shapes else ["Set", "Features"]
-    heads += ["Error apart", "spread", "Error learnt", "Nodes/s"]
-    heads += ["Elo at equal nodes", "Elo at equal time"][: len(first.matches)]
-    heads += [] if first.solved is None else ["Puzzles"]
-    heads += [] if args.shapes else ["thesis: error", "thesis: Elo", "weaker than ALL"]
-    hidden = "" if args.shapes else f"{args.hidden} neurons, "
+    heads = ["Set", "Features", "Error apart", "spread", "Error learnt", "Nodes/s"]
+    heads += ["Elo at equal nodes", "Elo at equal time"][: len(rows[0].matches)]
+    heads += ["thesis: error", "thesis: Elo", "weaker than ALL"]
     lines = [
-        f"{positions} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
+        f"{positions} positions, {args.hidden} neurons, {args.epochs} epochs, {args.seeds} seeds; errors x 1000",
         "",
-        markdown_table(heads, [_cells(row, args.shapes) for row in rows], right_aligned=range(1, len(heads))),
+        markdown_table(heads, [_cells(row) for row in rows], right_aligned=range(1, len(heads))),
     ]
-    if len(rows) > 2 and not args.shapes:
+    if len(rows) > 2:
         theirs = [SETS[row.shape.features].error for row in rows]
         for what, ours in (("apart", [row.apart for row in rows]), ("learnt", [row.learnt for row in rows])):
             means = [float(np.mean(errors)) for errors in ours]
@@ -257,16 +225,13 @@ def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(row: Row, is_shape: bool) -> list[str]:
+def _cells(row: Row) -> list[str]:
     """The cells of a row."""
-    cells = _shape(row.shape) if is_shape else [row.shape.features, str(row.shape.feature_set.size)]
-    cells += [f"{np.mean(row.apart):.3f}", f"{max(row.apart) - min(row.apart):.3f}", f"{np.mean(row.learnt):.3f}"]
-    cells += [f"{row.speed:.2f}", *(_elo(match) for match in row.matches)]
-    cells += [] if row.solved is None else [f"{row.solved:.1f}"]
-    if not is_shape:
-        thesis = SETS[row.shape.features]
-        cells += [f"{thesis.error:.3f}", f"{thesis.elo:+.1f}", verdict(row.matches[-1]) if row.matches else ""]
-    return cells
+    name, thesis = row.shape.features, SETS[row.shape.features]
+    cells = [name, str(row.shape.feature_set.size), f"{np.mean(row.apart):.3f}"]
+    cells += [f"{max(row.apart) - min(row.apart):.3f}", f"{np.mean(row.learnt):.3f}", f"{row.speed:.2f}"]
+    cells += [*map(_elo, row.matches), f"{thesis.error:.3f}", f"{thesis.elo:+.1f}"]
+    return [*cells, verdict(row.matches[-1]) if row.matches else ""]
 
 
 def _elo(match: Estimate) -> str:
@@ -283,11 +248,6 @@ def verdict(match: Estimate) -> str:
     if abs(match.elo) <= match.elo_error:
         return "undecided"
     return "agrees" if match.elo < 0 else "does not"
-
-
-def _shape(shape: Shape) -> list[str]:
-    """The layers and the number of all weights."""
-    return [str(shape).partition(", ")[0], f"{sum(map(prod, shape.layers().values())):,}"]
 
 
 def _spearman(first: list[float], second: list[float]) -> float:

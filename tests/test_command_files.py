@@ -72,7 +72,11 @@ WRITING = (
     "annotate games.pgn --nodes 10 --out ?",
     "annotate games.pgn --nodes 10 --plot ?",
     "match default default --games 2 --nodes 10 --pgn ?",
+    "match default default --games 2 --nodes 10 --state ?",
+    "gauntlet default default.txt --games 2 --nodes 10 --pgn ?",
+    "round-robin default default.txt --games 2 --nodes 10 --state ?",
     "selfplay 2 --nodes 10 --pgn ?",
+    "selfplay 2 --nodes 10 --state ?",
     "selfplay 2 --nodes 10 --positions ?",
     "points games.pgn --matrix ?",
     "positions games.pgn --out ?",
@@ -131,6 +135,8 @@ LOSING = (
     "annotate my.svg --plot my.svg",
     "features ALL+MC --stats my.svg --plot my.svg",
     "match default default --games 2 --nodes 10 --pgn new --state ./new",
+    "selfplay 2 --nodes 10 --positions new --pgn ./new",
+    "selfplay 2 --nodes 10 --positions new --state ./new",
 )
 
 

@@ -15,9 +15,9 @@ from types import ModuleType
 import pytest
 
 from merino.app.console import loop as loop_module
-from merino.app.console.commands import COMMANDS
+from merino.app.console.commands import COMMANDS, ConsoleCommand
 from merino.app.console.games import pace_of
-from merino.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
+from merino.app.console.loop import HINT_AFTER_INTERRUPT, open_session, run_lines, run_piped
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.fen import START_FEN
@@ -135,41 +135,32 @@ def test_a_move_in_figurines_or_words_is_understood(talk: Talk, text: str, move:
     assert talk.moves == move.split()
 
 
-def test_a_pawn_move_is_never_taken_for_a_shortened_command(talk: Talk) -> None:
+def test_names_of_commands_are_unlike_moves_and_differ(talk: Talk) -> None:
+    names = [name for command in COMMANDS for name in command.names]
+    assert len(names) == len(set(names))
+    assert not any(looks_like_move(name[:length]) for name in names for length in range(1, len(name) + 1))
     assert "is ambiguous: bench, black, board" in talk.say("b")
     talk.say("force", "b4")
     assert talk.moves == ["b2b4"]
-
-
-def test_no_command_has_the_form_of_a_move() -> None:
-    for command in COMMANDS:
-        for name in command.names:
-            assert not any(looks_like_move(name[:length]) for length in range(1, len(name) + 1))
-
-
-def test_no_two_commands_share_a_name() -> None:
-    names = [name for command in COMMANDS for name in command.names]
-    assert len(names) == len(set(names))
-
-
-def test_a_unique_beginning_is_a_command(talk: Talk) -> None:
     assert talk.say("hist") == talk.say("history")
     assert talk.say("BOARD") == talk.say("d") == talk.say("bo")
-
-
-def test_empty_lines_and_comments_do_nothing(talk: Talk) -> None:
     assert talk.say("", "   ", "# e4") == ""
 
 
-def test_the_end_of_the_game_is_reported_and_stops_further_moves(talk: Talk) -> None:
-    text = talk.say("force", "f3", "e5", "g4", "Qh4#")
-    assert text.endswith("0-1, Black wins by checkmate.\n")
-    for line in ("e4", "go", "hint", "auto"):
-        assert "The game is over (0-1, Black wins by checkmate)" in talk.say(line).replace(f"{line}: the", "The")
-    assert talk.say("hist").startswith("1. f3 e5 2. g4 Qh4#")
-    assert "neither a command nor a move" in talk.say("xyzzy")
+@pytest.mark.parametrize(
+    ("lines", "ending"),
+    [
+        (("force", "f3", "e5", "g4", "Qh4#"), "0-1, Black wins by checkmate"),
+        (("e4", "resign"), "0-1, White resigns"),
+    ],
+)
+def test_the_end_of_the_game_stops_moves_and_undo_revokes_it(talk: Talk, lines: tuple[str, ...], ending: str) -> None:
+    assert talk.say(*lines).endswith(f"{ending}.\n")
+    for line in ("e4", "go", "resign", "draw", "hint", "auto", "switch", "analyze"):
+        assert f"The game is over ({ending})" in talk.say(line)
+    assert f"{ending}." in talk.say("history") and "neither a command nor a move" in talk.say("xyzzy")
     talk.say("undo")
-    assert talk.moves == ["f2f3", "e7e5", "g2g4"]
+    assert talk.session.game.ending is None
 
 
 def test_the_limits_reach_the_search(talk: Talk) -> None:
@@ -188,18 +179,12 @@ def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
     talk.say("go", "go")
     assert talk.searcher.limits == Limits(time=(59_000, 29_000 + 30_000), increment=(1000, 1000), moves_to_go=2)
     assert "0.5 min for 2 moves" in talk.say("time")
-
-
-def test_where_nodes_count_as_time_a_clock_loses_those_of_the_move(talk: Talk) -> None:
-    talk.searcher.planned = 2500.4
-    talk.say("option nodestime 10", "level 0 1 0", "go", "go", "go")
-    assert talk.searcher.limits.time == (57_500, 57_500)
-    assert "it has thought 3.0 s for White" in talk.say("time"), "and the time shown is real"
-
-
-def test_a_clock_never_shows_more_than_a_search_may_be_given(talk: Talk) -> None:
     talk.say("level 1 10000 0", "go", "go", "go")
-    assert talk.searcher.limits.time == (MAX_MS, MAX_MS)
+    assert talk.searcher.limits.time == (MAX_MS, MAX_MS), "no more than a search may be given"
+    talk.searcher.planned = 2500.4
+    talk.say("new", "option nodestime 10", "level 0 1 0", "go", "go", "go")
+    assert talk.searcher.limits.time == (57_500, 57_500), "a clock loses the nodes of the move"
+    assert "it has thought 3.0 s for White" in talk.say("time"), "and the time shown is real"
 
 
 @pytest.mark.parametrize("line", ["level 0 10000 0", "level 40 9999:59 3600", "level 0 0:01 0", "st 0.01"])
@@ -248,15 +233,13 @@ def test_weights_are_shown_saved_loaded_and_reset(talk: Talk, tmp_path: Path) ->
     assert "Usage: weights" in talk.say("weights burn")
 
 
-def test_hash_and_threads_reach_the_engine(talk: Talk) -> None:
+def test_hash_and_threads_reach_the_engine(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     talk.say("hash 32", "threads 2")
     assert ("hash", 32) in talk.searcher.calls and ("threads", 2) in talk.searcher.calls
-
-
-def test_a_table_too_large_for_the_memory_is_refused(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = talk.searcher.calls.copy()
     monkeypatch.setattr(runtime, "free_megabytes", lambda: 100)
-    assert "101 MiB are more than the 100 MiB" in talk.say("hash 101")
-    assert talk.searcher.calls == []
+    assert "101 MiB are more than the 100 MiB" in talk.say("hash 101") and talk.searcher.calls == before
+    assert "Threads, 1 to " in talk.say("threads")
 
 
 def test_help_lists_every_command_and_explains_each(talk: Talk) -> None:
@@ -344,31 +327,18 @@ def test_a_net_in_the_place_of_the_weights_is_neither_listed_nor_compared(talk: 
         assert "gen1.net' is a net, which has no weights to list or compare." in talk.say(line)
 
 
-def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk) -> None:
+@pytest.mark.parametrize(("line", "moves"), [("e4", ["e2e4", "a7a5"]), ("auto", ["a2a3"])])
+def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk, line: str, moves: list[str]) -> None:
     talk.searcher.endless = True
     talk.searcher.on_start = _thread.interrupt_main
     before = signal.getsignal(signal.SIGINT)
-    assert "move: a5" in talk.say("e4")
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_ctrl_c_ends_auto_after_the_move(talk: Talk) -> None:
-    talk.searcher.endless = True
-    talk.searcher.on_start = _thread.interrupt_main
-    talk.say("auto")
-    assert talk.moves == ["a2a3"]
+    assert "move: " in talk.say(line)
+    assert talk.moves == moves and signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_at_the_prompt_gives_a_hint_and_goes_on(talk: Talk) -> None:
-    lines = iter([KeyboardInterrupt, "force", "e4", None])
-
-    def read(prompt: str) -> str | None:
-        line = next(lines)
-        if line is KeyboardInterrupt:
-            raise KeyboardInterrupt
-        return line  # type: ignore[return-value]
-
-    assert run_lines(talk.session, read) == 0
+    lines = iter([interrupt, lambda: "force", lambda: "e4", lambda: None])
+    assert run_lines(talk.session, lambda prompt: next(lines)()) == 0
     assert HINT_AFTER_INTERRUPT in talk.out.getvalue()
     assert talk.moves == ["e2e4"]
 
@@ -390,12 +360,10 @@ def test_piped_input_ends_with_exit_code_0(talk: Talk, script: bytes) -> None:
     assert run_piped(talk.session, io.BytesIO(script)) == 0
     assert talk.out.getvalue().endswith("\n")
     assert b"quit" not in script or talk.moves == []
-
-
-def test_piped_lines_are_echoed_after_the_prompt(talk: Talk) -> None:
-    run_piped(talk.session, io.BytesIO(b"force\ne4\ne5"))
-    assert talk.out.getvalue().startswith("White(1): force\n")
-    assert "Black(1): e5\nWhite(2): \n" in talk.out.getvalue()
+    if script.startswith(b"force"):
+        assert (
+            talk.out.getvalue().startswith("White(1): force\n") and "Black(1): e5\nWhite(2): \n" in talk.out.getvalue()
+        )
 
 
 def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only() -> None:
@@ -404,11 +372,10 @@ def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only() -> None:
     assert "\r" not in plain and "\x1b" not in plain and plain.isascii()
 
 
-def _console(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The real program with a script on its standard input."""
-    return subprocess.run(
-        [sys.executable, "-m", "merino", "console", *arguments],
-        input=script,
+def test_a_real_session_over_a_pipe_plays_explains_and_hands_the_rest_to_uci() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "merino", "console"],
+        input="sd 4\ne4\nNf3\neval\nmoves\nhistory\nuci\nposition startpos moves e2e4\ngo depth 2\n",
         capture_output=True,
         text=True,
         timeout=300,
@@ -416,66 +383,41 @@ def _console(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=os.environ | {ENVIRONMENT_VARIABLE: str(DEFAULT_FILE)},
         check=False,
     )
-
-
-def test_a_real_session_over_a_pipe_plays_explains_and_ends_with_exit_code_0() -> None:
-    done = _console("sd 4\ne4\nNf3\neval\nmoves\nhistory\n")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Merino ")
-    assert f"Weights: {DEFAULT_FILE}" in done.stdout
-    assert done.stdout.count("move: ") == 2
-    assert "White(3): history\n1. e4 " in done.stdout
+    play, _, protocol = done.stdout.partition("White(3): uci\n")
+    assert play.startswith("Merino ") and f"Weights: {DEFAULT_FILE}" in play and play.count("move: ") == 2
+    assert "White(3): history\n1. e4 " in play
+    assert protocol.startswith("id name Merino") and protocol.count("uciok\n") == 1 and "bestmove " in protocol
 
 
-def test_the_command_uci_hands_the_rest_of_the_input_over() -> None:
-    done = _console("sd 4\ne4\nuci\nposition startpos moves e2e4\ngo depth 2\n")
-    assert (done.returncode, done.stderr) == (0, "")
-    play, _, protocol = done.stdout.partition("White(2): uci\n")
-    assert "move: " in play
-    assert protocol.startswith("id name Merino")
-    assert protocol.count("uciok\n") == 1
-    assert "bestmove " in protocol
-
-
-def test_a_faulty_weights_file_is_reported_and_the_shipped_one_used(tmp_path: Path) -> None:
+def test_a_faulty_weights_file_is_reported_and_the_shipped_one_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(DEFAULT_FILE))
     bad = tmp_path / "bad.txt"
     bad.write_text("VAL_P 100\nVAL_P 100\n")
-    done = _console("weights\n", "--weights", str(bad))
-    assert done.returncode == 0
-    assert f"{bad}:2: VAL_P is given twice; not used." in done.stdout
-    assert f"Weights: {DEFAULT_FILE}" in done.stdout
+    open_session(16, 1, str(bad))
+    assert f"{bad}:2: VAL_P is given twice; not used.\nWeights: {DEFAULT_FILE}\n" in capsys.readouterr().out
 
 
-LETTERS = sorted({*string.ascii_letters} - {*"uU"})  # u is the short name of undo
 ENDING_GAMES = [entry for entry in COMMANDS if entry.ends_game]
 
 
-@pytest.mark.parametrize("letter", LETTERS)
-def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk, letter: str) -> None:
-    talk.say("force", "e4", "e5")
-    game, text = talk.session.position, talk.say(letter)  # which fails where the console would end
-    assert talk.session.position is game
-    assert talk.moves[:2] == ["e2e4", "e7e5"]
-    assert text
+def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk) -> None:
+    for letter in sorted({*string.ascii_letters} - {*"uU"}):  # u is the short name of undo
+        talk.say("setboard " + START_FEN, "force", "e4", "e5")
+        game, text = talk.session.position, talk.say(letter)  # which fails where the console would end
+        assert talk.session.position is game and talk.moves[:2] == ["e2e4", "e7e5"], letter
+        assert text, letter
 
 
-@pytest.mark.parametrize(
-    ("name", "short"),
-    [
-        (name, name[:end])
-        for entry in ENDING_GAMES
-        for name in entry.names
-        for end in range(1, len(name))
-        if name[:end] != "u"
-    ],
-)
-def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, name: str, short: str) -> None:
+@pytest.mark.parametrize("entry", ENDING_GAMES, ids=lambda entry: entry.name)
+def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, entry: ConsoleCommand) -> None:
     talk.say("force", "e4", "e5")
-    for typed in (short, short.capitalize(), short.upper()):
-        assert talk.say(typed) != ""
-        assert talk.say(f"{typed} {START_FEN}") != ""
-        assert talk.moves == ["e2e4", "e7e5"]
-        assert talk.session.game.ending is None
+    for short in {name[:end] for name in entry.names for end in range(1, len(name))} - {"u"}:
+        for typed in (short, short.capitalize(), short.upper()):
+            assert talk.say(typed) != "" and talk.say(f"{typed} {START_FEN}") != "", typed
+            assert talk.moves == ["e2e4", "e7e5"] and talk.session.game.ending is None, typed
 
 
 def test_every_command_that_changes_the_game_for_another_or_ends_it_says_so() -> None:
@@ -494,15 +436,6 @@ def test_resume_brings_back_the_game_that_was_left_and_then_the_other(talk: Talk
     assert talk.moves == ["e2e4", "e7e5"]
     assert talk.session.game.is_forced and talk.session.game.is_flipped
     assert talk.say("redo") == "played again: Nf3\n"
-
-
-def test_undo_and_redo_walk_through_a_loaded_game(talk: Talk, tmp_path: Path) -> None:
-    file = tmp_path / "game.pgn"
-    file.write_text("1. d4 d5 2. c4 *\n")
-    assert talk.say(f"load {file}", "undo").endswith("taken back: c4\n")
-    assert talk.say("redo") == "played again: c4\n"
-    talk.say("undo 3", "redo 3")
-    assert talk.moves == ["d2d4", "d7d5", "c2c4"]
 
 
 def test_resume_changes_between_two_games_each_with_its_end_its_level_and_its_clocks(talk: Talk) -> None:

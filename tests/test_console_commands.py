@@ -10,7 +10,7 @@ from merino.app.console.commands import COMMANDS
 from merino.app.console.explaining import run_compare, run_explain, run_moves
 from merino.app.console.loop import completions
 from merino.app.console.terminal import Terminal
-from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.bitboard import BLACK
 from merino.core.board.fen import START_FEN
 from merino.engine.search.limits import Limits, Score
 from merino.engine.uci.options import OPTIONS
@@ -32,24 +32,8 @@ def test_one_may_play_either_side(talk: Talk) -> None:
     talk.say("white")
     assert len(talk.moves) == 4
     assert not talk.session.game.is_flipped
-
-
-def test_switch_changes_sides_with_the_engine(talk: Talk) -> None:
-    talk.say("e4")
-    assert "You play Black." in talk.say("switch")
-    assert len(talk.moves) == 3
-    assert talk.session.position.turn == BLACK
-    talk.say("switch")
-    assert talk.session.position.turn == WHITE
-
-
-def test_who_resigns_loses_and_undo_revokes_it(talk: Talk) -> None:
-    assert talk.say("e4", "resign").endswith("0-1, White resigns.\n")
-    for line in ("Nf3", "go", "resign", "draw", "hint", "auto", "switch", "analyze"):
-        assert "The game is over (0-1, White resigns)" in talk.say(line).replace(f"{line}: the", "The")
-    assert "0-1, White resigns." in talk.say("history")
-    talk.say("undo", "redo")
-    assert talk.session.game.ending is None
+    assert "You play Black." in talk.say("e4", "switch")
+    assert len(talk.moves) == 7 and talk.session.position.turn == BLACK
 
 
 @pytest.mark.parametrize(("score", "is_accepted"), [(30, True), (0, True), (-1, False), (-300, False)])
@@ -68,9 +52,11 @@ def test_time_shows_the_limit_and_what_was_used(talk: Talk) -> None:
 
 
 def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk: Talk) -> None:
+    talk.searcher.second_line = True
+    assert "-5.00" not in talk.say("hint")
     text = talk.say("analyze")
     assert talk.searcher.limits == Limits(movetime=2000)
-    assert "1. a3" in text
+    assert "1. a3" in text and text.count("depth") == 2, "several lines are shown in analysis, one in play"
     talk.session.is_live = True
     talk.searcher.endless = True
     talk.session.overhear = lambda: [""]
@@ -88,31 +74,26 @@ def test_analysis_and_an_offer_of_a_draw_are_searched_at_full_strength(talk: Tal
     assert not talk.searcher.is_analysing
 
 
-def test_what_ends_an_analysis_is_obeyed_after_it(talk: Talk) -> None:
+@pytest.mark.parametrize(
+    ("command", "overheard", "waiting"),
+    [
+        ("analyze", [[], [], ["force", "e4"]], ["force", "e4"]),
+        ("go", [[], [""]], []),
+        ("go", [[], ["stop"]], []),
+        ("go", [[], ["?"]], []),
+        ("go", [["", "undo", ""], []], ["undo", ""]),  # the last Enter belongs to what comes before it
+    ],
+)
+def test_what_is_typed_while_the_engine_thinks_stops_it_or_waits(
+    talk: Talk, command: str, overheard: list[list[str]], waiting: list[str]
+) -> None:
     talk.session.is_live = talk.searcher.endless = True
-    lines = iter([[], [], ["force", "e4"]])
+    lines = iter(overheard)
     talk.session.overhear = lambda: next(lines, [])
-    talk.say("analyze")
-    assert list(talk.session.typed_ahead) == ["force", "e4"]
-    talk.say("analyze")  # what still waits ends the next one too
-
-
-@pytest.mark.parametrize("typed", ["", "stop", "?"])
-def test_while_the_engine_thinks_one_may_type_that_it_shall_move(talk: Talk, typed: str) -> None:
-    talk.searcher.endless = True
-    lines = iter([[], [typed]])
-    talk.session.overhear = lambda: next(lines, [])
-    talk.say("go")
-    assert talk.moves == ["a2a3"]
-    assert not talk.session.typed_ahead
-
-
-def test_other_lines_typed_meanwhile_wait_for_the_move(talk: Talk) -> None:
-    talk.searcher.endless = True
-    lines = iter([["", "undo", ""], []])
-    talk.session.overhear = lambda: next(lines, [])
-    talk.say("go")
-    assert list(talk.session.typed_ahead) == ["undo", ""]  # the last Enter belongs to what comes before it
+    talk.say(command)
+    assert list(talk.session.typed_ahead) == waiting and talk.moves == ["a2a3"] * (command == "go")
+    if command == "analyze":
+        talk.say("analyze")  # what still waits ends the next one too
 
 
 def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
@@ -169,22 +150,12 @@ def test_settings_change_how_the_board_is_shown() -> None:
     assert "Usage: set NAME VALUE" in talk.say("set moon on")
 
 
-def test_the_list_of_options_has_the_name_of_the_weights(talk: Talk) -> None:
-    assert "WeightsFile, now default.txt" in talk.say("option")
-
-
 def test_an_option_takes_the_name_of_a_file_in_quotes(talk: Talk, tmp_path: Path) -> None:
     net = tmp_path / "my own.net"
     net.write_bytes((SHIPPED / "gen1.net").read_bytes())
     for name in (f'"{net}"', f"'{net}'", str(net)):
         talk.say("option EvalFile <empty>", f"option EvalFile {name}")
         assert talk.session.runtime.net_file == net
-
-
-def test_several_lines_are_shown_in_analysis_and_one_in_play(talk: Talk) -> None:
-    talk.searcher.second_line = True
-    assert "-5.00" not in talk.say("go")
-    assert talk.say("analyze").count("depth") == 2
 
 
 def test_weights_are_compared_with_a_file(talk: Talk, tmp_path: Path) -> None:
@@ -263,6 +234,7 @@ def test_what_is_typed_is_answered(talk: Talk, lines: tuple[str, ...], answers: 
 def test_options_are_listed_and_reach_the_engine(talk: Talk) -> None:
     overview = " ".join(talk.say("option").split())
     assert OPTIONS["multipv"].sentence.removesuffix(".") + " (1 to 256)." in overview and "MultiPV, now 1 " in overview
+    assert "WeightsFile, now default.txt" in overview
     talk.say("option multipv 3", "option Clear Hash")
     assert talk.searcher.multipv == 3 and talk.searcher.calls[-1] == ("clear", None)
 

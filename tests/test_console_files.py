@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import io
+import re
 import threading
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk: Talk, path: Path) -> None:
     assert talk.say("e4", "Nf3", f"save {path}").endswith(f"Saved in {path}\n")
+    assert talk.say("pgn") == path.read_text()
     (game,) = games_in(path)
     assert not game.errors
     assert moves_of(game) == talk.moves
@@ -69,23 +71,24 @@ def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk: Talk, path: P
     }
 
 
-def test_a_game_from_a_position_is_saved_with_it(talk: Talk, path: Path) -> None:
-    talk.say(f"setboard {ENDGAME}", "force", "e4", "Kd7", f"save {path}")
+@pytest.mark.parametrize(
+    ("begin", "headers", "moves"),
+    [
+        (f"setboard {ENDGAME}", {"FEN": ENDGAME, "SetUp": "1"}, ("e4", "Kd7")),
+        ("new 960 0", {"Variant": "Chess960"}, ("d4", "d5")),
+    ],
+)
+def test_a_game_from_a_position_is_saved_with_it(
+    talk: Talk, path: Path, begin: str, headers: dict[str, str], moves: tuple[str, ...]
+) -> None:
+    talk.say(begin, "force", *moves, f"save {path}")
     (game,) = games_in(path)
-    assert (game.headers["FEN"], game.headers["SetUp"]) == (ENDGAME, "1")
-    assert moves_of(game) == talk.moves
-    assert game.end().board().fen(en_passant="fen") == talk.session.position.fen()
-
-
-def test_a_chess960_game_is_saved_as_one(talk: Talk, path: Path) -> None:
-    talk.say("new 960 0", "force", "d4", "d5", f"save {path}")
-    (game,) = games_in(path)
-    assert game.headers["Variant"] == "Chess960"
-    assert game.board().chess960
-    assert moves_of(game) == talk.moves
+    assert headers.items() <= dict(game.headers).items() and moves_of(game) == talk.moves
+    assert game.end().board().board_fen() == talk.session.position.fen().split()[0]
+    is_960, played = talk.session.position.chess960, talk.moves
+    assert game.board().chess960 == is_960
     talk.say("new", f"load {path}")
-    assert talk.session.position.chess960
-    assert talk.moves == ["d2d4", "d7d5"]
+    assert talk.session.position.chess960 == is_960 and talk.moves == played
 
 
 @pytest.mark.parametrize(
@@ -155,13 +158,12 @@ def test_a_file_whose_name_ends_in_gz_is_compressed(talk: Talk, tmp_path: Path) 
     assert path.read_text() == TWO_GAMES
 
 
-def test_a_file_that_is_no_pgn_is_never_overwritten(talk: Talk, path: Path) -> None:
+def test_a_file_that_is_no_pgn_or_cannot_be_written_stays(
+    talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path.write_text("my diary\n")
     assert "is not a PGN file: choose another name" in talk.say("force", "e4", f"save {path}")
     assert path.read_text() == "my diary\n"
-
-
-def test_a_file_that_cannot_be_written_stays(talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Cannot write" in talk.say(f"save {path}/deeper/game.pgn")
     assert "Cannot write" in talk.say(f"save {path.parent}")
     path.write_text(TWO_GAMES, encoding="utf-8")
@@ -173,11 +175,6 @@ def test_a_file_that_cannot_be_written_stays(talk: Talk, path: Path, monkeypatch
     assert "No space left on device" in talk.say(f"save {path}")
     assert path.read_text(encoding="utf-8") == TWO_GAMES
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_pgn_prints_what_save_writes(talk: Talk, path: Path) -> None:
-    talk.say("e4", f"save {path}")
-    assert talk.say("pgn") == path.read_text()
 
 
 def test_a_game_is_loaded_by_its_number(talk: Talk, path: Path) -> None:
@@ -277,26 +274,26 @@ def test_what_cannot_be_loaded_is_reported(talk: Talk, path: Path, content: str,
 
 @pytest.mark.parametrize("variant", ["From Position", "Chess 960", "wild/2"])
 def test_a_game_of_chess_under_another_name_is_loaded(talk: Talk, path: Path, variant: str) -> None:
-    path.write_text(f'[Variant "{variant}"]\n[SetUp "1"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4 *\n')
+    path.write_text(f'[Variant "{variant}"]\n[SetUp "1"]\n[FEN "{ENDGAME}"]\n\n1. e4 *\n')
     talk.say(f"load {path}")
     assert talk.moves == ["e2e4"]
+    assert "No such file" in talk.say(f"load {path}x")
+    assert "Usage: load" in talk.say("load") and "Usage: save" in talk.say("save")
 
 
-def test_a_missing_file_is_reported(talk: Talk, path: Path) -> None:
-    assert "No such file" in talk.say(f"load {path}")
-    assert "Usage: load" in talk.say("load")
-    assert "Usage: save" in talk.say("save")
-
-
-@pytest.mark.parametrize(("move", "fault"), [("Ke3", "illegal san"), ("--", "a null move"), ("Z0", "a null move")])
-def test_a_game_with_a_faulty_move_is_loaded_up_to_it(talk: Talk, path: Path, move: str, fault: str) -> None:
-    path.write_text(f"1. e4 e5 (1... Z0 2. d4) 2. {move} Nc6 *\n")
-    text = talk.say(f"load {path}")
-    assert f"The rest of it cannot be read: {fault}" in text
-    assert talk.moves == ["e2e4", "e7e5"]
-
-
-def test_a_bracket_behind_a_faulty_move_is_no_end_of_the_game(talk: Talk, path: Path) -> None:
-    path.write_text("1. d4 d4) d5 *\n")
-    assert "The rest of it cannot be read: illegal san" in talk.say(f"load {path}")
-    assert talk.moves[0] == "d2d4"
+@pytest.mark.parametrize(
+    ("text", "fault", "moves"),
+    [
+        ("1. e4 e5 (1... Z0 2. d4) 2. Ke3 Nc6 *", "illegal san", "e2e4 e7e5"),
+        ("1. e4 e5 (1... Z0 2. d4) 2. -- Nc6 *", "a null move", "e2e4 e7e5"),
+        ("1. e4 e5 (1... Z0 2. d4) 2. Z0 Nc6 *", "a null move", "e2e4 e7e5"),
+        ("1. d4 d4) d5 *", "illegal san", "d2d4 d7d5"),
+    ],
+)
+def test_a_game_with_a_faulty_move_is_loaded_up_to_it(
+    talk: Talk, path: Path, text: str, fault: str, moves: str
+) -> None:
+    path.write_text(f"{text}\n")
+    assert f"The rest of it cannot be read: {fault}" in talk.say(f"load {path}")
+    assert talk.moves == moves.split()
+    assert re.search(r"played again: [de]5\n$", talk.say("undo", "redo"))

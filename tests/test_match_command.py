@@ -12,7 +12,6 @@ import threading
 import time
 from dataclasses import replace
 from datetime import date
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -640,25 +639,6 @@ def test_without_room_for_a_file_a_command_shows_the_score_and_names_it(
         assert f"merino: {words[0]}: cannot write '{tmp_path / option}': No space left on device" in captured.err
 
 
-COMMANDS = [["match", "default", "default"], ["selfplay", "2"], ["gauntlet", "default", "a"]]
-COMMANDS += [["round-robin", "default", "a"]]
-
-
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [*product(COMMANDS, ("--pgn", "--state")), (["selfplay", "2"], "--positions")],
-    ids=lambda value: value if isinstance(value, str) else value[0],
-)
-def test_a_file_that_cannot_be_written_is_found_before_any_game(
-    words: list[str], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a").write_bytes(DEFAULT_FILE.read_bytes())
-    assert main([*words, option, str(tmp_path / "a" / "x")]) == 1
-    captured = capsys.readouterr()
-    assert captured.err.startswith(f"merino: {words[0]}: cannot ") and not captured.out
-
-
 def test_games_are_not_added_to_a_file_that_the_match_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -674,23 +654,6 @@ def test_games_are_not_added_to_a_file_that_the_match_reads(
         path.write_bytes(content)
         assert main(["match", "default", *words, "--games", "2", "--nodes", "50", "--pgn", str(path)]) == 1
         assert complaint in capsys.readouterr().err and path.read_bytes() == content
-
-
-@pytest.mark.parametrize(
-    ("words", "option", "other"),
-    [
-        (["match", "default", "default"], "--pgn", "--state"),
-        (["selfplay", "2"], "--positions", "--pgn"),
-        (["selfplay", "2"], "--positions", "--state"),
-    ],
-)
-def test_two_outputs_cannot_be_one_file(
-    words: list[str], option: str, other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, link = tmp_path / "x", tmp_path / "link"
-    link.symlink_to(path)
-    assert main([*words, "--nodes", "50", option, str(path), other, str(link)]) == 1
-    assert "name two files" in capsys.readouterr().err and not path.exists()
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_piece_values_of_a_net_are_shown_by_phase(piece_net: str, capsys: pytest
     own = {(row["piece"], row["phase"]): row for row in found["own_values"]}
     evaluation = NetEvaluation(random_net(Shape("ALL", 16, piece_values=True)))
     assert set(own) == {(row["piece"], row["phase"]) for row in found["pieces"]} and evaluation.has_attributed
-    assert main(["net", piece_net, "--games", "games/selfplay.pgn"]) == 0
+    assert main(["net", piece_net, "--stats", "games/selfplay.pgn"]) == 0
     text = capsys.readouterr().out
     assert "value that the net gives each piece" in text and "2.94" in text and "regression" in text
 

@@ -90,8 +90,11 @@ needs_browser = pytest.mark.skipif(
 )
 
 
+Question = Callable[[], Any]
+
+
 class Page:
-    """The page in the browser, and what a person does with it."""
+    """The page in the browser, and what a person does with it; each action waits `until` something is so, if given."""
 
     def __init__(self, address: str, downloads: Path) -> None:
         options = webdriver.ChromeOptions()
@@ -130,21 +133,22 @@ class Page:
         """Open the page once it is asked for something: a test that opens it elsewhere shall not load it twice."""
         self._awaits_opening = True
 
-    def open(self, fragment: str = "") -> None:
+    def open(self, fragment: str = "", until: Question | None = None) -> None:
         """Load the page afresh, and wait until it shows something."""
         self._awaits_opening = False
         if self.run("return location.pathname") == "/":
             self.driver.get(f"{self.address}{PLAIN}")  # an address that differs in its fragment alone loads nothing
         self.driver.get(f"{self.address}{fragment}")
-        self._wait_until_ready()
+        self._wait_until_ready(until)
 
-    def reload(self) -> None:
+    def reload(self, until: Question | None = None) -> None:
         """Load the page again where it is, and wait until it shows something."""
         self.driver.refresh()
-        self._wait_until_ready()
+        self._wait_until_ready(until)
 
-    def _wait_until_ready(self) -> None:
+    def _wait_until_ready(self, until: Question | None) -> None:
         self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
+        self._then(until)
 
     def leave(self) -> None:
         """Let nothing go on, in the browser or in the server."""
@@ -162,7 +166,11 @@ class Page:
         settings = {"visited": True} | {name.replace("_", "-"): value for name, value in kept.items()}
         self._browser.execute_script(script, settings)
 
-    def until(self, is_true: Callable[[], Any]) -> Any:
+    def _then(self, until: Question | None) -> None:
+        if until is not None:
+            self.until(until)
+
+    def until(self, is_true: Question) -> Any:
         """What the question answers, once that is something."""
         end, pause = time.monotonic() + PATIENCE, 0.02
         while True:
@@ -204,8 +212,9 @@ class Page:
         found = self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
         return str(found).replace("\u2212", "-")
 
-    def click(self, selector: str) -> None:
+    def click(self, selector: str, until: Question | None = None) -> None:
         self.until(lambda: self._clicked(selector))
+        self._then(until)
 
     def _clicked(self, selector: str) -> bool:
         found = self.all(selector)
@@ -213,12 +222,13 @@ class Page:
             found[0].click()
         return bool(found)
 
-    def unfold(self, summary: str) -> None:
+    def unfold(self, summary: str, until: Question | None = None) -> None:
         """Open details by a click at their summary, again where the page moved and the click missed it."""
         is_open = "return document.querySelector(arguments[0])?.closest('details').open"
         self.until(lambda: self.run(is_open, summary) or (self._clicked(summary) and None))
+        self._then(until)
 
-    def hover(self, selector: str, until: Callable[[], Any] = lambda: True, click: bool = False) -> None:
+    def hover(self, selector: str, until: Question = lambda: True, click: bool = False) -> None:
         """Point at the middle of an element until something is so, and click there if asked.
 
         The element may be drawn again, or moved by what is drawn above it, while the pointer is on its way and after.
@@ -231,7 +241,7 @@ class Page:
         self._point(lambda pointer: pointer.move_to_location(*self.middle(selector)))
         return bool(self.run("return document.querySelector(arguments[0])?.matches(':hover')", selector))
 
-    def press(self, selector: str, key: str) -> None:
+    def press(self, selector: str, key: str, until: Question | None = None) -> None:
         """Send a key to an element."""
 
         def pressed() -> bool:
@@ -239,9 +249,10 @@ class Page:
             return True
 
         self.until(pressed)
+        self._then(until)
 
-    def tab(self, name: str) -> None:
-        self.click(f"#tab-{name}")
+    def tab(self, name: str, until: Question | None = None) -> None:
+        self.click(f"#tab-{name}", until)
 
     def middle(self, selector: str) -> tuple[int, int]:
         """The middle of an element, in pixels of the window, scrolled into it."""
@@ -286,17 +297,19 @@ class Page:
         yield
         ActionChains(self.driver).release().perform()
 
-    def move(self, start: str, end: str) -> None:
+    def move(self, start: str, end: str, until: Question | None = None) -> None:
         self.drag(square(start), square(end))
+        self._then(until)
 
     def context_click(self, selector: str) -> None:
         self._point(lambda pointer: pointer.move_to_location(*self.middle(selector)).context_click())
 
-    def keys(self, *keys: str) -> None:
+    def keys(self, *keys: str, until: Question | None = None) -> None:
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
+        self._then(until)
 
-    def choose(self, field: str, value: str | int) -> None:
+    def choose(self, field: str, value: str | int, until: Question | None = None) -> None:
         """Choose from a list, or type into a field, as its user does; what is refused is not there after it."""
         script = (
             "const found = document.querySelector(arguments[0]); if (!found) return false;"
@@ -305,6 +318,7 @@ class Page:
             "return found.tagName !== 'SELECT' || found.value === String(arguments[1])"
         )
         self.until(lambda: self.run(script, field, value))
+        self._then(until)
 
     def store(self, expression: str) -> Any:
         """The value of an expression of `module`, which holds what the page knows."""
@@ -347,12 +361,13 @@ class Page:
         """Let the browser carry out a command of its tools for developers."""
         return self.driver.execute_cdp_cmd(name, arguments)
 
-    def enter(self, text: str) -> None:
+    def enter(self, text: str, until: Question | None = None) -> None:
         """Paste into the one box and press Enter."""
         self.run("document.getElementById('entry-text').value = arguments[0]", text)
         self.find("#entry-text").send_keys(Keys.ENTER)
+        self._then(until)
 
-    def choose_file(self, opener: str, path: Path) -> None:
+    def choose_file(self, opener: str, path: Path, until: Question | None = None) -> None:
         """Press a button that asks for a file, and answer it."""
         self.run(
             "window.click ??= HTMLInputElement.prototype.click; HTMLInputElement.prototype.click = function () {"
@@ -362,6 +377,7 @@ class Page:
         self.click(opener)
         self.find("#picked").send_keys(str(path))
         self.run("document.getElementById('picked').remove()")
+        self._then(until)
 
     def saved(self, name: str) -> bytes:
         """The bytes of a file that the page saved, taken away."""

@@ -21,20 +21,16 @@ TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "le
 
 def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page) -> None:
     page.set_out(analysis=True)
-    page.open(at(MIDDLEGAME))
-    page.until(lambda: page.text("#lines-by .line-reasons"))
+    page.open(at(MIDDLEGAME), until=lambda: page.text("#lines-by .line-reasons"))
     page.run("document.getElementById('analysis-switch').focus()")
-    page.keys(Keys.TAB, Keys.TAB)
-    page.until(lambda: page.all("#mini-board image"))
+    page.keys(Keys.TAB, Keys.TAB, until=lambda: page.all("#mini-board image"))
     move = page.run("return document.activeElement.closest('#lines-by') && document.activeElement.textContent")
-    page.keys(Keys.ENTER)
-    page.until(lambda: page.moves == [move])
+    page.keys(Keys.ENTER, until=lambda: page.moves == [move])
     page.keys("a")  # what was found stays, and axe has the processor for itself
     page.open(at(ENDGAME))  # with few moves, which are many cells
     found = {}
     for name in TABS:
-        page.tab(name)
-        page.until(lambda name=name: page.shown(f"#panel-{name}"))
+        page.tab(name, until=lambda name=name: page.shown(f"#panel-{name}"))
         levels = page.run(LEVELS)
         assert max(later - level for level, later in pairwise(levels)) == 1, (name, levels)
         assert page.run(UNNAMED) == 0, name
@@ -192,8 +188,7 @@ def focused(page: Page) -> str:
 
 def test_what_is_drawn_again_keeps_the_focus_of_the_keyboard(page: Page) -> None:
     page.open(at(MIDDLEGAME))
-    page.enter("Ne5 Nxe5")
-    page.until(lambda: "Nxe5." in page.text("#live"))
+    page.enter("Ne5 Nxe5", until=lambda: "Nxe5." in page.text("#live"))
     press(page, "#undo")
     page.until(lambda: "Ne5." in page.text("#live"))
     assert focused(page) == "undo"
@@ -219,11 +214,9 @@ def test_where_a_control_goes_the_focus_is_on_one_near_it(page: Page) -> None:
     page.keys("?")
     press(page, "#show-welcome")
     assert focused(page) == "welcome-close"
-    page.keys(Keys.ENTER)
-    page.until(lambda: not page.find("#welcome").is_displayed())
+    page.keys(Keys.ENTER, until=lambda: not page.find("#welcome").is_displayed())
     assert page.run("return document.activeElement.closest('.right') !== null")
-    page.keys("m")
-    page.until(lambda: page.find("#free-play").is_displayed() and page.text("#live"))
+    page.keys("m", until=lambda: page.find("#free-play").is_displayed() and page.text("#live"))
     press(page, "#free-play")
     page.until(lambda: not page.find("#free-controls").is_displayed())
     assert page.run("return document.activeElement.closest('.left') !== null")
@@ -245,12 +238,10 @@ def test_a_move_is_spoken_once_and_not_each_depth_of_a_search(page: Page) -> Non
     page.run(LISTEN)
     page.until(lambda: all(page.text(f"#{name}").startswith("depth") for name in ("search-state", "analysis-status")))
     assert page.run("return window.heard") == []
-    page.keys("a", "/", *"Ne5", Keys.ENTER)
-    page.until(lambda: page.run("return window.heard.length"))
+    page.keys("a", "/", *"Ne5", Keys.ENTER, until=lambda: page.run("return window.heard.length"))
     assert page.run("return [...new Set(window.heard.map(String))]") == [f"live,{page.text('#live')}"]
     page.run("window.heard = []")
-    page.move("a1", "a7")
-    page.until(lambda: page.error)
+    page.move("a1", "a7", until=lambda: page.error)
     words = page.run("return window.heard.map(([, text]) => text).filter((text) => text.includes('turn'))")
     assert len(set(words)) == 1, words
 
@@ -281,10 +272,8 @@ def test_what_colours_mean_is_seen_where_they_are_forced(page: Page) -> None:
 def test_arrows_scroll_the_box_that_has_the_focus_and_leave_the_game_alone(page: Page) -> None:
     page.resize(390, 844)
     page.open(at(MIDDLEGAME))
-    page.enter("Ne5")
-    page.until(lambda: page.moves == ["Ne5"])
-    page.tab("moves")
-    page.until(lambda: page.all("#move-table"))
+    page.enter("Ne5", until=lambda: page.moves == ["Ne5"])
+    page.tab("moves", until=lambda: page.all("#move-table"))
     press(page, "#panel-moves .scroll", Keys.ARROW_RIGHT)
     page.until(lambda: page.run("return document.querySelector('#panel-moves .scroll').scrollLeft > 0"))
     page.keys(Keys.ARROW_LEFT)
@@ -307,10 +296,8 @@ def test_the_menu_closes_where_the_keyboard_leaves_it(page: Page) -> None:
 def test_all_controls_of_the_board_are_reached_in_a_low_window(page: Page) -> None:
     page.resize(1280, 560)
     page.open(at(MIDDLEGAME))
-    page.enter("Ne5 Nxe5")
-    page.until(lambda: len(page.moves) == 2)
-    page.tab("weights")
-    page.until(lambda: page.all(".slider"))
+    page.enter("Ne5 Nxe5", until=lambda: len(page.moves) == 2)
+    page.tab("weights", until=lambda: page.all(".slider"))
     page.unfold(".editing summary")
     page.run("window.scrollTo(0, 400); document.getElementById('remove-move').focus()")
     box = "return document.getElementById('remove-move').getBoundingClientRect()"
@@ -334,15 +321,12 @@ def spoken(page: Page, role: str) -> list[tuple[str, str]]:
 
 
 def test_a_graph_says_which_move_it_is_at_and_where_its_lines_go(page: Page) -> None:
-    page.enter(GAME)
-    page.until(lambda: len(page.moves) == 10)
-    page.tab("games")
-    page.until(lambda: page.all("#course .blunder"))
+    page.enter(GAME, until=lambda: len(page.moves) == 10)
+    page.tab("games", until=lambda: page.all("#course .blunder"))
     kinds = "return [...document.querySelectorAll('#course .legend i')].map((i) => getComputedStyle(i).borderTopStyle)"
     assert page.run(kinds) == ["dashed", "solid"]
     press(page, "#course", Keys.END)
-    page.keys(Keys.ARROW_LEFT)
-    page.until(lambda: page.text("#move-list [aria-current]") == "Qg4")
+    page.keys(Keys.ARROW_LEFT, until=lambda: page.text("#move-list [aria-current]") == "Qg4")
     value = "return document.getElementById('course').getAttribute('aria-valuetext')"
     page.until(lambda: re.fullmatch(r"5\. Qg4\?\? blunder, White's chances \d+%", page.run(value)))
     page.until(lambda: page.text("#annotate") == "Search deeper")
@@ -359,8 +343,7 @@ def test_a_graph_says_which_move_it_is_at_and_where_its_lines_go(page: Page) -> 
 def test_a_large_screen_has_large_graphs_and_a_name_for_what_is_in_its_own_column(page: Page) -> None:
     page.resize(3840, 2160)
     page.enter(GAME)
-    page.tab("games")
-    page.until(lambda: page.all("#course .series"))
+    page.tab("games", until=lambda: page.all("#course .series"))
     letters = page.run(
         "const [tick, note] = ['#course .tick', '.note'].map((each) => document.querySelector(each));"
         "return [tick.getBoundingClientRect().height, note.getBoundingClientRect().height]"
@@ -415,8 +398,7 @@ def test_the_keyboard_comes_to_a_square_of_the_board_stays_there_and_leaves_it(p
     assert focused(page) == "e1" and page.all(".marks .focus")
     for key, drawn in (("v", "#way [data-value=attributed]"), ("f", ".rank")):
         before = page.values_of(drawn, "e.outerHTML")[0]
-        page.keys(key)
-        page.until(lambda drawn=drawn, before=before: page.values_of(drawn, "e.outerHTML")[0] != before)
+        page.keys(key, until=lambda drawn=drawn, before=before: page.values_of(drawn, "e.outerHTML")[0] != before)
         assert focused(page) == "e1" and page.all(".marks .focus")
     page.keys(Keys.ARROW_DOWN, Keys.TAB)
     assert page.run("return document.activeElement.closest('#game-controls') !== null")
@@ -429,6 +411,5 @@ def test_the_number_of_games_is_spoken_once(page: Page) -> None:
     page.run(LISTEN)
     page.enter(f'[White "Anna"]\n\n{GAME} *\n\n[White "Bert"]\n\n1. d4 *\n')
     page.until(lambda: page.text("#game-count") == "2 games" and page.text("#live"))
-    page.click("#game-at-1")
-    page.until(lambda: page.moves == ["d4"])
+    page.click("#game-at-1", until=lambda: page.moves == ["d4"])
     assert [text for place, text in page.run("return window.heard") if place == "game-count"] == ["2 games"]

@@ -77,8 +77,7 @@ def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
 
 def test_the_reasons_of_a_line_are_those_of_its_shown_moves(page: Page) -> None:
     page.stand_in("/ws/search")
-    page.click("#analysis-switch")
-    page.until(lambda: page.run("return window.sent.length"))
+    page.click("#analysis-switch", until=lambda: page.run("return window.sent.length"))
     page.run(FIND, EXCHANGE)
     others = page.until(lambda: page.text(f"{LINES} .line-reasons"))
     page.run(FIND, f"{SPANISH} c2c3", f"{SPANISH} h2h3")
@@ -89,8 +88,7 @@ def test_no_line_is_in_view_while_a_game_against_merino_is_played(page: Page) ->
     page.set_out(analysis=True, play=LEVEL_0)
     page.until(lambda: page.all(LINES) and page.all(".arrows .best"))
     page.click("#play")
-    page.click("#play-begin")
-    page.until(lambda: page.text("#analysis-status") == "off while you play")
+    page.click("#play-begin", until=lambda: page.text("#analysis-status") == "off while you play")
     page.until(lambda: not page.all(LINES) and not page.all(".arrows .best"))
 
 
@@ -118,10 +116,8 @@ def test_the_bar_follows_the_search(page: Page) -> None:
     analysed(page, MATE)
     page.until(lambda: page.text("#expected b") == "100" and page.text("#analysis-score") == "+M1")
     assert "search" in page.find("#expected").get_attribute("title")
-    page.keys("a")
-    page.until(lambda: page.find("#analysis-switch").is_selected() is False)
-    page.move("g1", "f1")
-    page.until(lambda: "evaluation alone" in page.find("#expected").get_attribute("title"))
+    page.keys("a", until=lambda: page.find("#analysis-switch").is_selected() is False)
+    page.move("g1", "f1", until=lambda: "evaluation alone" in page.find("#expected").get_attribute("title"))
 
 
 def test_two_evaluations_analyse_until_nobody_looks_or_the_page_is_hidden(page: Page) -> None:
@@ -130,8 +126,7 @@ def test_two_evaluations_analyse_until_nobody_looks_or_the_page_is_hidden(page: 
     assert page.texts("#analysis h3") == ["By default", "By net gen1"]
     page.until(lambda: page.all(".arrows .best") and page.all(".arrows .threat[data-move=c6d4]"))
     page.unfold(".analysis-settings summary")
-    page.click("#analysis-arrows")
-    page.until(lambda: not page.all(".arrows .best"))
+    page.click("#analysis-arrows", until=lambda: not page.all(".arrows .best"))
     page.answer({"GET /api/compiling": {"compiling": {"share": 0.4, "seconds_left": 12}}})
     page.run(
         "const real = fetch; window.fetch = (path, how) => path === '/api/slow'"
@@ -158,8 +153,7 @@ def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) ->
     page.until(lambda: "depth" in page.text("#search-state"))
     page.until(lambda: all(cell.text for cell in page.all("[data-searched]")))
     page.until(lambda: page.run(rows).index("e1e6") > 10)  # Rxe6 is best by its static score, and loses a rook
-    page.click("#search-moves")
-    page.until(lambda: page.text("#search-moves") == "Search on")
+    page.click("#search-moves", until=lambda: page.text("#search-moves") == "Search on")
     scores = page.texts("[data-searched]")
     values = [float(text.replace("\u2212", "-")) for text in scores if "M" not in text]
     assert values == sorted(values, reverse=True) and len(scores) == len(list(chess.Board(MIDDLEGAME).legal_moves))
@@ -226,23 +220,19 @@ def asked(page: Page, *names: str) -> list[list[Any]]:
 def test_a_deep_search_of_a_game_stays_deep_and_ends_with_it(page: Page) -> None:
     page.stand_in("/ws/annotate")
     page.enter("1. e4 e5")
-    page.tab("games")
-    page.until(lambda: asked(page, "nodes", "first") == [[2000, 1]])
+    page.tab("games", until=lambda: asked(page, "nodes", "first") == [[2000, 1]])
     hear(page, searched(1), searched(2), DONE)
     page.choose("#annotate-nodes", 200000)
-    page.click("#annotate")
-    page.until(lambda: asked(page, "nodes", "first")[1:] == [[200000, 1]])
+    page.click("#annotate", until=lambda: asked(page, "nodes", "first")[1:] == [[200000, 1]])
     hear(page, searched(1))
-    page.enter("Nf3")
-    page.until(lambda: asked(page, "nodes", "first")[2:] == [[200000, 2]])
+    page.enter("Nf3", until=lambda: asked(page, "nodes", "first")[2:] == [[200000, 2]])
     hear(page, searched(2))
     page.tab("terms")
     page.store("module.goTo(1).then(() => module.play('c7c5'))")  # a variation ends it
     page.until_moves("e4", "c5")
     page.store("module.undoEdit().then(() => module.goTo(3))")
     page.until_moves("e4", "e5", "Nf3")
-    page.tab("games")
-    page.until(lambda: len(asked(page)) == 4 and page.run("return window.sent.at(-1).nodes") == 200000)
+    page.tab("games", until=lambda: len(asked(page)) == 4 and page.run("return window.sent.at(-1).nodes") == 200000)
     page.click("#mode [data-value=free]")
     page.until(lambda: "Free mode has no moves" in page.text("#panel-games") and not page.shown("#course"))
     page.click("#mode [data-value=game]")
@@ -256,19 +246,15 @@ def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None
     begin(page)
     page.stand_in("/ws/annotate")
     page.tab("games")
-    page.move("e2", "e4")
-    page.until(lambda: len(page.moves) == 2 and page.all("#course .series"))
+    page.move("e2", "e4", until=lambda: len(page.moves) == 2 and page.all("#course .series"))
     assert not asked(page)
-    page.click("#resign")
-    page.until(lambda: len(asked(page)) == 1 and page.text("#annotate") == "Stop")
+    page.click("#resign", until=lambda: len(asked(page)) == 1 and page.text("#annotate") == "Stop")
     hear(page, searched(1), searched(2), DONE)
     page.click("#take-back")
-    page.move("d2", "d4")
-    page.until(lambda: len(page.moves) == 2 and page.store("module.isReported()"))
+    page.move("d2", "d4", until=lambda: len(page.moves) == 2 and page.store("module.isReported()"))
     page.tab("terms")
     page.click("#resign")
-    page.tab("games")
-    page.until(lambda: len(asked(page)) == 2)
+    page.tab("games", until=lambda: len(asked(page)) == 2)
 
 
 BOTVINNIK = "6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 w - - 0 28"  # - Capablanca, AVRO 1938, a move later
@@ -322,11 +308,9 @@ def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) ->
 
 def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
     page.set_out(analysis=True, analysis_lines=1)
-    page.open(at(QUIET))
-    page.until(lambda: "is worth" in page.text("#lines-by .line-reasons"))
+    page.open(at(QUIET), until=lambda: "is worth" in page.text("#lines-by .line-reasons"))
     page.keys("a")
-    page.click("#lines-by .line-reasons")
-    page.until(lambda: page.text("#lines-by .numbers tbody th"))
+    page.click("#lines-by .line-reasons", until=lambda: page.text("#lines-by .numbers tbody th"))
     words, name, number = (
         page.text(f"#lines-by {each}") for each in (".line-reasons", ".numbers th[scope=row]", ".numbers td")
     )
@@ -340,8 +324,7 @@ def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
         page.until(lambda move=move: page.all(f"tr[data-move={move}] input"))
         page.run(f"document.querySelector('tr[data-move={move}] input').click()")
     page.until(lambda: page.text("#why"))
-    page.click("#why")
-    page.until(lambda: page.text("#why + .numbers"))
+    page.click("#why", until=lambda: page.text("#why + .numbers"))
     assert violations_in_all(page, "#analysis", "#verdict", "#comparison") == []
 
 
@@ -349,14 +332,12 @@ def test_what_a_search_sees_beyond_the_board_is_said(page: Page) -> None:
     page.set_out(analysis=True, analysis_lines=1)
     page.open(at(BOTVINNIK.replace(" w ", " b ")))  # the evaluation by itself finds it level
     page.until(lambda: re.match(r"The search sees more .*: \+\d\.\d\d \(\d\d%\) at depth", page.text("#searched")))
-    page.open(at("6k1/5ppp/8/8/8/8/5PPP/6K1 w - - 0 1"))
-    page.until(lambda: page.text("#lines-by .line-score"))
+    page.open(at("6k1/5ppp/8/8/8/8/5PPP/6K1 w - - 0 1"), until=lambda: page.text("#lines-by .line-score"))
     assert not page.find("#searched").is_displayed()
 
 
 def test_a_decided_game_shows_its_result(page: Page) -> None:
-    page.open(at("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"))
-    page.until(lambda: page.text("#score") == "1-0")
+    page.open(at("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), until=lambda: page.text("#score") == "1-0")
     assert page.text("#expected-score") == "100.0%" and "White has won by checkmate." in page.text("#verdict")
     assert page.text("#expected b") == "100"
     page.open(at("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"))

@@ -10,14 +10,12 @@ import uvicorn
 
 from merino.app.explorer import serving as serving_module
 from merino.app.explorer.app import create_app
-from merino.app.explorer.games import Read
 from merino.app.explorer.serving import config_of
 from merino.app.explorer.state import ServerState
 from tests.load_explorer import SHORT, TRIALS, Server, run_trial
 
 WAIT_FOR_THEIR_CLIENTS = (
-    "slow_headers",
-    "slow_bodies",
+    "slow_clients",
     "clients_that_do_not_read",
 )  # for REQUEST_SECONDS: tested below
 QUICK = tuple(trial for trial in TRIALS if trial.__name__ not in WAIT_FOR_THEIR_CLIENTS)
@@ -128,9 +126,9 @@ def test_a_client_that_does_not_read_its_answers_is_dropped(serving: Serving) ->
 
 
 def test_work_longer_than_a_client_may_take_is_waited_for(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slowly(*_: object) -> Read:
+    def slowly(*_: object) -> dict[str, object]:
         time.sleep(3 * SECONDS)
-        return Read("pgn", ())
+        return {}
 
     monkeypatch.setattr("merino.app.explorer.routes.read_text", slowly)
     with serving.client() as client:

@@ -104,22 +104,19 @@ def games(white: str, move: str) -> str:
 
 def test_a_move_made_before_the_last_one_is_seen_is_put_back(page: Page) -> None:
     hold(page, "/api/explain")
-    page.move("e2", "e4")
-    page.until(lambda: page.moves == ["e4"])
+    page.move("e2", "e4", until=lambda: page.moves == ["e4"])
     page.move("e2", "e4")
     assert page.moves == ["e4"] and page.pieces["e2"] == "wP"
     release(page)
     page.until(lambda: page.pieces.get("e4") == "wP")
-    page.move("e7", "e5")
-    page.until(lambda: page.moves == ["e4", "e5"] and not page.error)
+    page.move("e7", "e5", until=lambda: page.moves == ["e4", "e5"] and not page.error)
 
 
 @pytest.mark.parametrize("away", ["fetch = () => Promise.reject(new TypeError('no answer'))", NO_SOCKET])
 def test_merino_answers_once_the_server_that_was_away_is_back(page: Page, away: str) -> None:
     begin(page)
     page.run(f"window.kept = [window.fetch, window.WebSocket]; window.{away}")
-    page.move("e2", "e4")
-    page.until(lambda: "is 'merino explorer' still running?" in page.error)
+    page.move("e2", "e4", until=lambda: "is 'merino explorer' still running?" in page.error)
     page.run("[window.fetch, window.WebSocket] = window.kept")
     page.move("d2", "d4")
     page.until(lambda: page.moves[2:3] == ["d4"] and not page.error)  # Merino may have answered already
@@ -127,13 +124,11 @@ def test_merino_answers_once_the_server_that_was_away_is_back(page: Page, away: 
 
 @pytest.mark.parametrize(("second", "fails"), [("full", False), ("full", True), ("", True)])
 def test_of_two_choices_of_weights_the_last_one_that_can_be_had_stays(page: Page, second: str, fails: bool) -> None:
-    page.tab("weights")
-    page.until(lambda: page.all("[data-weight]"))
+    page.tab("weights", until=lambda: page.all("[data-weight]"))
     hold(page, "/api/weights?weights=gen1.net", fails)
     page.choose("#weights-chosen", "gen1.net")
     if second:
-        page.choose("#weights-chosen", second)
-        page.until(lambda: page.all("[data-term-weights=KnightSquare]"))
+        page.choose("#weights-chosen", second, until=lambda: page.all("[data-term-weights=KnightSquare]"))
     release(page)
     if not second:
         page.until(lambda: "the server does not answer" in page.error)
@@ -176,13 +171,11 @@ def test_of_two_texts_or_files_the_last_one_stays(page: Page, tmp_path: Path, ar
 
 
 def test_moves_that_are_read_too_late_replace_none_made_since(page: Page) -> None:
-    page.enter("e4")
-    page.until(lambda: page.moves == ["e4"])
+    page.enter("e4", until=lambda: page.moves == ["e4"])
     hold(page, "/api/read")
     page.enter("c5")
     page.find("#entry-text").send_keys(" Nf3")
-    page.move("e7", "e5")
-    page.until(lambda: page.moves == ["e4", "e5"])
+    page.move("e7", "e5", until=lambda: page.moves == ["e4", "e5"])
     release(page)
     page.until(lambda: "the board has changed meanwhile" in page.text("#entry-error"))
     assert page.moves == ["e4", "e5"]
@@ -201,8 +194,7 @@ def test_a_hint_is_not_shown_in_another_position(page: Page) -> None:
     page.until(lambda: page.find("#hint-move").is_enabled())
     page.run(LATE_HINT)
     page.click("#hint-move")
-    page.move("a2", "a3")
-    page.until(lambda: len(page.moves) == 2 and page.store("module.isReported()"))
+    page.move("a2", "a3", until=lambda: len(page.moves) == 2 and page.store("module.isReported()"))
     page.run("window.release()")
     page.until(lambda: page.run("return window.isHinted"))
     assert not page.all(".arrows line")
@@ -210,34 +202,28 @@ def test_a_hint_is_not_shown_in_another_position(page: Page) -> None:
 
 def test_work_on_a_player_ends_when_other_games_are_opened(page: Page) -> None:
     page.stand_in("/ws/profile")
-    page.enter(2 * games("Anna", "e4"))
-    page.until(lambda: page.text("#game-count") == "2 games")
+    page.enter(2 * games("Anna", "e4"), until=lambda: page.text("#game-count") == "2 games")
     page.tab("player")
     page.click("#profile-start")
     page.until(lambda: page.shown("#player-stop") and page.run("return window.sent.length") == 1)
-    page.enter(3 * games("Bea", "d4"))
-    page.until(lambda: page.text("#game-count") == "3 games")
+    page.enter(3 * games("Bea", "d4"), until=lambda: page.text("#game-count") == "3 games")
     assert page.run("return window.sent.slice(1)") == [{"stop": True}]
     page.tab("player")
     assert page.shown("#profile-start") and "Of 3 games" in page.text("#panel-player")
 
 
 def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Page) -> None:
-    page.enter("1. e4")
-    page.until(lambda: page.moves == ["e4"] and page.pieces.get("e4"))
+    page.enter("1. e4", until=lambda: page.moves == ["e4"] and page.pieces.get("e4"))
     page.run(IN_USE)
-    page.tab("learning")
-    page.until(lambda: page.shown("#taught-in-use"))
+    page.tab("learning", until=lambda: page.shown("#taught-in-use"))
     assert not page.shown("#taught-changes"), "without a record nothing is known of them"
     page.click("#taught-in-use")
     page.until(lambda: page.text("#score") == "+12.34" and page.text("#taught-done") == "written")
-    page.click("#undo")
-    page.until(lambda: page.pieces.get("e2") and page.text("#score") == "+12.34")
+    page.click("#undo", until=lambda: page.pieces.get("e2") and page.text("#score") == "+12.34")
 
 
 def test_weights_changed_on_the_disk_are_shown_when_the_user_comes_back(page: Page) -> None:
-    page.tab("weights")
-    page.until(lambda: page.all("[data-weight=VAL_P_mg]"))
+    page.tab("weights", until=lambda: page.all("[data-weight=VAL_P_mg]"))
     page.run(CHANGED)
     page.run("document.querySelector('[data-weight=VAL_P_mg]').dataset.mine = 'yes'")
     page.run("window.dispatchEvent(new Event('focus'))")
@@ -254,8 +240,7 @@ def test_the_page_works_in_a_browser_that_keeps_nothing(page: Page) -> None:
     added = command("Page.addScriptToEvaluateOnNewDocument", {"source": NO_STORAGE})
     try:
         page.open()
-        page.move("e2", "e4")
-        page.until(lambda: page.moves == ["e4"] and page.pieces.get("e4"))
+        page.move("e2", "e4", until=lambda: page.moves == ["e4"] and page.pieces.get("e4"))
         page.click("#theme")
         theme = page.until(lambda: page.run("return document.documentElement.dataset.theme ?? null"))
         page.click("#theme")
@@ -277,8 +262,7 @@ def test_what_the_browser_has_no_room_for_is_kept_until_the_page_is_left(page: P
 @pytest.mark.parametrize("width", [WIDTH, 700], ids=["two columns", "one column"])
 def test_an_error_is_in_view_far_down_the_page_and_covers_nothing_that_was(page: Page, width: int) -> None:
     page.resize(width, HEIGHT)
-    page.tab("weights")
-    page.until(lambda: len(page.all("[data-weight]")) > 20)
+    page.tab("weights", until=lambda: len(page.all("[data-weight]")) > 20)
     page.run("document.querySelectorAll('[data-weight]')[14].scrollIntoView({behavior: 'instant'})")
     before = page.run(IN_VIEW)
     assert before[0]["top"] < 60 and len(before) > 4
@@ -290,17 +274,14 @@ def test_an_error_is_in_view_far_down_the_page_and_covers_nothing_that_was(page:
         assert page.run("return document.getElementById('mode').getBoundingClientRect().top") >= box["bottom"]
     else:
         assert after[0]["place"] == before[0]["place"] and after[0]["top"] >= box["bottom"], "all has moved down"
-    page.click("#error button")
-    page.until(lambda: not page.error)
+    page.click("#error button", until=lambda: not page.error)
     assert before[0]["place"] in [weight["place"] for weight in page.run(IN_VIEW)]
 
 
 def test_shapley_values_are_those_of_the_position_whose_report_is_seen(page: Page) -> None:
-    page.enter("1. e4 d5")
-    page.until(lambda: page.pieces.get("d5") == "bP" and page.store("module.isReported()"))
+    page.enter("1. e4 d5", until=lambda: page.pieces.get("d5") == "bP" and page.store("module.isReported()"))
     hold(page, "/api/explain")
-    page.enter("exd5")
-    page.until(lambda: len(page.moves) == 3)
+    page.enter("exd5", until=lambda: len(page.moves) == 3)
     page.click("#way [data-value=shapley]")
     release(page)
     page.until(lambda: page.pieces.get("d5") == "wP")
@@ -310,14 +291,12 @@ def test_shapley_values_are_those_of_the_position_whose_report_is_seen(page: Pag
 
 def test_a_threat_that_could_not_be_asked_for_is_asked_for_again(page: Page) -> None:
     hold(page, "/api/threat", fails=True)
-    page.enter("6k1/5ppp/8/8/8/8/r4PPP/1R4K1 b - - 0 1")
-    page.until(lambda: page.pieces.get("a2") == "bR")
+    page.enter("6k1/5ppp/8/8/8/8/r4PPP/1R4K1 b - - 0 1", until=lambda: page.pieces.get("a2") == "bR")
     page.until(lambda: page.store("module.state.report.threat?.threat === null"))
     release(page)
     page.until(lambda: page.store("module.state.report.threat === undefined"))
     page.run("window.fetch = window.real")
-    page.click("#flip")
-    page.until(lambda: "mate" in page.text("#threat"))
+    page.click("#flip", until=lambda: "mate" in page.text("#threat"))
 
 
 GAME = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 e5 (1... c5) 2. Nf3 {good} 1-0'
@@ -325,17 +304,14 @@ KING_E5, KING_D5 = "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1", "8/8/8/3k4/8/8/4P3/4K3 w -
 
 
 def at_start(page: Page) -> None:
-    page.click("#first")
-    page.until(lambda: page.store("module.isReported() && module.state.at === 0"))
+    page.click("#first", until=lambda: page.store("module.isReported() && module.state.at === 0"))
 
 
 def test_another_move_after_steps_back_replaces_those_of_a_game_against_merino(page: Page) -> None:
     begin(page)
-    page.move("e2", "e4")
-    page.until(lambda: len(page.moves) == 2)
+    page.move("e2", "e4", until=lambda: len(page.moves) == 2)
     at_start(page)
-    page.move("d2", "d4")
-    page.until(lambda: len(page.moves) == 2 and page.moves[0] == "d4")
+    page.move("d2", "d4", until=lambda: len(page.moves) == 2 and page.moves[0] == "d4")
     first = "module.state.root.children.map(({ uci }) => uci)"
     assert page.store(first) == ["d2d4"], "the main line is what is played"
 
@@ -343,49 +319,38 @@ def test_another_move_after_steps_back_replaces_those_of_a_game_against_merino(p
 def test_an_ended_game_keeps_its_moves_and_result_when_it_is_analysed(page: Page) -> None:
     result = partial(page.of_module, "state/store.js", "module.tagsNow().Result ?? null")
     begin(page)
-    page.move("e2", "e4")
-    page.until(lambda: len(page.moves) == 2)
+    page.move("e2", "e4", until=lambda: len(page.moves) == 2)
     played = page.moves
     page.click("#resign")
     at_start(page)
-    page.move("h2", "h4")
-    page.until(lambda: page.moves == ["h4"] and page.find("#take-back").get_attribute("disabled"))
+    page.move("h2", "h4", until=lambda: page.moves == ["h4"] and page.find("#take-back").get_attribute("disabled"))
     page.store("module.undoEdit()")
     page.until(lambda: page.moves == played and page.find("#take-back").is_enabled())
-    page.click("#take-back")
-    page.until(lambda: page.moves == [] and page.store("module.isReported()"))
+    page.click("#take-back", until=lambda: page.moves == [] and page.store("module.isReported()"))
     assert result() is None, "it goes on"
-    page.move("e2", "e4")
-    page.until(lambda: len(page.moves) == 2)
+    page.move("e2", "e4", until=lambda: len(page.moves) == 2)
     assert result() is None
     page.click("#resign")
-    page.click("#leave-game")
-    page.until(lambda: not page.find("#play-bar").is_displayed())
+    page.click("#leave-game", until=lambda: not page.find("#play-bar").is_displayed())
     page.click("#share")
     page.click("#save-pgn")
     assert b'[Result "0-1"]' in page.saved("game.pgn")
 
 
 def test_a_move_typed_at_the_start_of_a_game_joins_it_unless_it_is_numbered(page: Page) -> None:
-    page.enter(GAME)
-    page.until(lambda: "c5" in page.text("#move-list"))
-    page.enter("d4")
-    page.until(lambda: page.moves == ["d4"])
+    page.enter(GAME, until=lambda: "c5" in page.text("#move-list"))
+    page.enter("d4", until=lambda: page.moves == ["d4"])
     listed = page.text("#move-list")
     assert listed.startswith("A - B") and "e4" in listed and "good" in listed
     page.store("module.undoEdit()")
     page.until(lambda: page.moves == ["e4", "e5", "Nf3"])
-    page.enter("1. c4")
-    page.until(lambda: page.moves == ["c4"] and "Nf3" not in page.text("#move-list"))
+    page.enter("1. c4", until=lambda: page.moves == ["c4"] and "Nf3" not in page.text("#move-list"))
 
 
 def test_a_reload_brings_back_what_a_link_has_shown_in_a_tab_used_before(page: Page) -> None:
-    page.enter("1. e4")
-    page.until(lambda: page.moves == ["e4"])
-    page.open(at(KING_E5))
-    page.until(lambda: page.pieces.get("e5") == "bK")
-    page.reload()
-    page.until(lambda: page.pieces)
+    page.enter("1. e4", until=lambda: page.moves == ["e4"])
+    page.open(at(KING_E5), until=lambda: page.pieces.get("e5") == "bK")
+    page.reload(until=lambda: page.pieces)
     assert page.pieces.get("e5") == "bK" and page.moves == []
 
 
@@ -397,8 +362,7 @@ def test_a_link_that_is_read_too_late_replaces_nothing_shown_since(page: Page, s
         page.of_module("controls/entry.js", f"void module.showLink('{at(KING_D5)}')")
         page.until(lambda: page.pieces.get("d5") == "bK")
     else:
-        page.move("e2", "e4")
-        page.until(lambda: page.pieces.get("e4") == "wP")
+        page.move("e2", "e4", until=lambda: page.pieces.get("e4") == "wP")
     release(page)
     assert page.pieces.get("d5") == "bK" if since == "link" else page.moves == ["e4"]
 
@@ -424,10 +388,8 @@ SERVER = """
 
 def drill(page: Page) -> None:
     """Put an exercise on the board, with a server that answers at once."""
-    page.enter(MISTAKE)
-    page.until(lambda: len(page.moves) > 1)
-    page.tab("player")
-    page.until(lambda: page.shown("#drill-start"))
+    page.enter(MISTAKE, until=lambda: len(page.moves) > 1)
+    page.tab("player", until=lambda: page.shown("#drill-start"))
     page.run(SERVER)
     page.of_module("panels/drilling.js", f"void module.openPractice({json.dumps(PRACTICE | {'keeps': True})})")
     page.until(lambda: page.all("#drill-show") and page.store("module.isReported()"))
@@ -440,10 +402,8 @@ def test_what_an_exercise_answers_too_late_leaves_another_game_alone(page: Page,
     if late == "/api/drill/review":
         page.click("#drill-show")
     else:
-        page.move("a1", "b1")
-        page.until(lambda: page.moves == ["Rb1", "h6"])
-    page.enter("1. e4 e5")
-    page.until(lambda: page.moves == ["e4", "e5"])
+        page.move("a1", "b1", until=lambda: page.moves == ["Rb1", "h6"])
+    page.enter("1. e4 e5", until=lambda: page.moves == ["e4", "e5"])
     release(page)
     if late == "/api/drill/review":
         page.until(lambda: page.text("#drill-standing").startswith("0 due of 1 exercise, 1 practised"))
@@ -457,8 +417,7 @@ def test_an_exercise_whose_solution_is_shown_during_a_judgement_counts_once(page
     page.move("a1", move)
     judged = f"module.isReported() && module.state.moves[0].uci === 'a1{move}'"
     page.until(lambda: page.store("module.state.at === 1 && " + judged))
-    page.click("#drill-show")
-    page.until(lambda: page.text("#drill-words") == "Ra8# was right.")
+    page.click("#drill-show", until=lambda: page.text("#drill-words") == "Ra8# was right.")
     release(page)
     assert page.text("#drill-words") == "Ra8# was right." and page.moves == ["Ra8#"]
     assert page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 1 found now."
@@ -468,9 +427,7 @@ def test_a_game_against_merino_from_the_position_of_an_exercise_ends_it(page: Pa
     page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
     drill(page)
     page.click("#play")
-    page.click("#play-begin")
-    page.until(lambda: page.shown("#play-bar"))
+    page.click("#play-begin", until=lambda: page.shown("#play-bar"))
     assert page.store("module.state.exercise") is None and not page.all("#drill-show")
-    page.move("a1", "b1")
-    page.until(lambda: len(page.moves) == 2)
+    page.move("a1", "b1", until=lambda: len(page.moves) == 2)
     assert not page.text("#drill-words")

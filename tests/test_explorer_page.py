@@ -68,18 +68,15 @@ def shows(page: Page, fen: str) -> bool:
 
 def test_a_piece_is_dragged_and_all_values_follow(page: Page) -> None:
     assert shows(page, Position().fen())
-    page.move("e2", "e5")
-    page.until(lambda: "e2e5: the pawn on e2 cannot reach e5" in page.error)
+    page.move("e2", "e5", until=lambda: "e2e5: the pawn on e2 cannot reach e5" in page.error)
     assert page.pieces["e2"] == "wP" and page.moves == []
-    page.move("e2", "e4")
-    page.until(lambda: shows(page, after(Position().fen(), "e2e4")))
+    page.move("e2", "e4", until=lambda: shows(page, after(Position().fen(), "e2e4")))
     page.tab("pieces")
     page.click("#flip")
     page.move("d7", "d5")
     page.until(lambda: page.moves == ["e4", "d5"] and shows(page, after(Position().fen(), "e2e4", "d7d5")))
     page.until(lambda: len(page.all(".bars.black li")) == 16 and page.all('.bars.black [data-square="d5"]'))
-    page.move("e4", "d5")
-    page.until(lambda: len(page.all(".bars.black li")) == 15)
+    page.move("e4", "d5", until=lambda: len(page.all(".bars.black li")) == 15)
     assert not page.all('.bars.black [data-square="d5"]')
     assert page.all('.bars.white [data-square="d5"]') and len(page.all(".bars.white li")) == 16
 
@@ -97,45 +94,34 @@ def test_values_are_shown_before_a_move_is_let_go(page: Page) -> None:
 def test_a_pawn_promotes_to_what_is_chosen(page: Page) -> None:
     page.open(at(PROMOTING))
     page.move("a7", "a8")
-    page.click("#promotion [data-piece=n]")
-    page.until(lambda: page.pieces.get("a8") == "wN")
+    page.click("#promotion [data-piece=n]", until=lambda: page.pieces.get("a8") == "wN")
     assert page.moves == ["a8=N"]
-    page.click("#undo")
-    page.until(lambda: page.pieces.get("a7") == "wP")
-    page.move("a7", "a8")
-    page.until(lambda: page.all("#promotion[open]"))
+    page.click("#undo", until=lambda: page.pieces.get("a7") == "wP")
+    page.move("a7", "a8", until=lambda: page.all("#promotion[open]"))
     names = page.values_of("#promotion img", "e.alt")
     assert names == ["white queen", "white rook", "white bishop", "white knight"]
-    page.keys("q")
-    page.until(lambda: page.pieces.get("a8") == "wQ")
+    page.keys("q", until=lambda: page.pieces.get("a8") == "wQ")
 
 
 def test_moves_are_taken_back_played_again_and_gone_to(page: Page) -> None:
-    page.enter("1. e4 e5 2. Nf3 Nc6")
-    page.until(lambda: len(page.moves) == 4 and page.pieces.get("c6") == "bN")
-    page.click("#undo")
-    page.until(lambda: "c6" not in page.pieces)
-    page.click("#redo")
-    page.until(lambda: page.pieces.get("c6") == "bN")
-    page.click('#move-list [data-ply="1"]')
-    page.until(lambda: shows(page, after(Position().fen(), "e2e4")))
+    page.enter("1. e4 e5 2. Nf3 Nc6", until=lambda: len(page.moves) == 4 and page.pieces.get("c6") == "bN")
+    page.click("#undo", until=lambda: "c6" not in page.pieces)
+    page.click("#redo", until=lambda: page.pieces.get("c6") == "bN")
+    page.click('#move-list [data-ply="1"]', until=lambda: shows(page, after(Position().fen(), "e2e4")))
     page.move("e7", "e5")  # as in the game, whose later moves stay
     page.until(lambda: shows(page, after(Position().fen(), "e2e4", "e7e5")))
     assert page.moves == ["e4", "e5", "Nf3", "Nc6"]
     page.move("d2", "d4")  # another one, a variation
     page.until(lambda: page.moves == ["e4", "e5", "d4"])
     link = page.of_module("controls/share.js", "module.link()")
-    page.click("#new")
-    page.until(lambda: page.moves == [] and shows(page, Position().fen()))
-    page.open(link.removeprefix(page.address))
-    page.until(lambda: page.moves == ["e4", "e5", "d4"])
+    page.click("#new", until=lambda: page.moves == [] and shows(page, Position().fen()))
+    page.open(link.removeprefix(page.address), until=lambda: page.moves == ["e4", "e5", "d4"])
     assert shows(page, after(Position().fen(), "e2e4", "e7e5", "d2d4"))
 
 
 def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     page.click("#mode [data-value=free]")
-    page.click("#free-clear")
-    page.until(lambda: page.pieces == {})
+    page.click("#free-clear", until=lambda: page.pieces == {})
     wanted = {"c3": "K", "c2": "B", "a3": "P", "c4": "P", "e5": "k", "f4": "p", "g4": "p"}
     for place, letter in wanted.items():
         page.drag(f'.palette [data-piece="{letter}"]', square(place))
@@ -145,27 +131,21 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     page.until(lambda: shows(page, fen))
     values = {piece.square: piece.removal_cp for piece in report_of(fen).pieces}
     assert values["f4"] < values["c4"] and page.values["f4"].startswith("-")
-    page.click("#free-play")
-    page.until(lambda: page.find("#mode [data-value=game]").get_attribute("aria-checked") == "true")
-    page.move("c2", "g6")
-    page.until(lambda: page.moves == ["Bg6"])
+    page.click("#free-play", until=lambda: page.find("#mode [data-value=game]").get_attribute("aria-checked") == "true")
+    page.move("c2", "g6", until=lambda: page.moves == ["Bg6"])
 
 
 def test_free_mode_takes_pieces_off_and_says_why_there_are_no_moves(page: Page) -> None:
     page.click("#mode [data-value=free]")
     page.drag(square("d8"), "#score")
     page.until(lambda: "d8" not in page.pieces)
-    page.move("e8", "e5")
-    page.until(lambda: page.pieces.get("e5") == "bK")
+    page.move("e8", "e5", until=lambda: page.pieces.get("e5") == "bK")
     page.context_click(square("e1"))
     page.until(lambda: "White has 0 kings" in page.text(".fault"))
     assert page.values["h1"].startswith("+"), "the pieces are valued all the same"
-    page.click("#tab-moves")
-    page.until(lambda: "There are no moves: White has 0 kings" in page.text("#panel-moves"))
-    page.click("#free-start")
-    page.until(lambda: len(page.pieces) == 32 and not page.text(".fault"))
-    page.choose("#free-turn", "b")
-    page.until(lambda: "Black to move" in page.text("#verdict"))
+    page.click("#tab-moves", until=lambda: "There are no moves: White has 0 kings" in page.text("#panel-moves"))
+    page.click("#free-start", until=lambda: len(page.pieces) == 32 and not page.text(".fault"))
+    page.choose("#free-turn", "b", until=lambda: "Black to move" in page.text("#verdict"))
 
 
 def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page) -> None:
@@ -178,8 +158,7 @@ def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page)
     page.click("#weights-save")
     endgame = default().numbers["BishopMobility_eg"].value
     assert f"BishopMobility         -200 {endgame:g}\n".encode() in page.saved("weights.txt")
-    page.click("#weights-reset")
-    page.until(lambda: shows(page, MIDDLEGAME))
+    page.click("#weights-reset", until=lambda: shows(page, MIDDLEGAME))
     page.find("#weight-search").send_keys("bishop mobility")
     seen = "e.offsetParent && [...e.querySelectorAll('[data-weight]')].map((slider) => slider.dataset.weight)"
     sliders = ["BishopMobility_mg", "BishopMobility_eg"]
@@ -200,8 +179,7 @@ def test_the_weights_of_a_table_are_made_when_it_is_opened_and_change_the_score(
     page.until(lambda: page.text("#score") == f"{score / 100:+.2f}")
     page.click("#weights-reset")
     page.tab("terms")
-    page.click('[data-term="KnightSquare"] button')
-    page.until(lambda: "A table of 32 weights" in page.text("tr.detail"))
+    page.click('[data-term="KnightSquare"] button', until=lambda: "A table of 32 weights" in page.text("tr.detail"))
 
 
 def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Page, tmp_path: Path) -> None:
@@ -219,20 +197,16 @@ def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Pa
 
 def test_terms_show_their_sentences_light_squares_add_up_and_are_sorted(page: Page) -> None:
     page.open(at(MIDDLEGAME))
-    page.click('tr[data-term="BishopMobility"]')
-    page.until(lambda: page.all("#term-table .detail"))
+    page.click('tr[data-term="BishopMobility"]', until=lambda: page.all("#term-table .detail"))
     assert "The squares a bishop attacks" in page.text("#term-table .detail")
     lit = {piece.square for piece in report_of(MIDDLEGAME).pieces if "BishopMobility" in piece.terms}
     page.until(lambda: set(page.values) == lit and len(page.all(".marks .term")) == len(lit))
-    page.click('tr[data-term="BishopMobility"]')
-    page.until(lambda: not page.all(".marks .term"))
+    page.click('tr[data-term="BishopMobility"]', until=lambda: not page.all(".marks .term"))
     nets = page.texts("tr[data-term] .net")
     whole = sum(float(text.replace("\u2212", "-")) for text in nets)
     assert whole == pytest.approx(report_of(MIDDLEGAME).static.sum_cp, abs=0.051 * len(nets))
-    page.click("#zero-terms")
-    page.until(lambda: len(page.all("tr[data-term]")) == len(TERMS) > len(nets))
-    page.click("[data-sort=net_cp]")
-    page.until(lambda: page.all("th[aria-sort=descending]"))
+    page.click("#zero-terms", until=lambda: len(page.all("tr[data-term]")) == len(TERMS) > len(nets))
+    page.click("[data-sort=net_cp]", until=lambda: page.all("th[aria-sort=descending]"))
     names = page.values_of("tr[data-term]", "e.dataset.term")
     sizes = {term.name: abs(term.net_cp) for term in report_of(MIDDLEGAME).terms}
     assert [sizes[name] for name in names] == sorted(sizes.values(), reverse=True)
@@ -266,19 +240,16 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
 
 def test_two_weights_files_stand_side_by_side(page: Page, tmp_path: Path) -> None:
     page.open(at(MIDDLEGAME))
-    page.tab("compare")
-    page.until(lambda: page.all("#compare-terms tbody tr") and page.all("#compare-pieces img"))
+    page.tab("compare", until=lambda: page.all("#compare-terms tbody tr") and page.all("#compare-pieces img"))
     assert "B instead of A" in page.text("#panel-compare")
     assert "without effect here" in page.text("#compare-others summary") and page.all("#compare-idle tbody tr")
     nets = page.values_of("#compare-terms tbody tr", "[3, 4].map((at) => e.cells[at].textContent)")
     assert nets and all(row != ["\u00b7", "\u00b7"] for row in nets)
     assert page.text("#compare-scores tbody tr td") == f"{report_of(MIDDLEGAME).static.score_cp / 100:+.2f}"
-    page.choose("#compare-second", "gen1.net")
-    page.until(lambda: "gen1 has no terms" in page.text("#compare-without"))
+    page.choose("#compare-second", "gen1.net", until=lambda: "gen1 has no terms" in page.text("#compare-without"))
     assert "Weight A" in page.text("#compare-terms") and page.all("#compare-moves tbody tr")
     page.choose("#compare-first", "gen1.net")
-    page.choose("#compare-second", "default")
-    page.until(lambda: "Weight B" in page.text("#compare-terms"))
+    page.choose("#compare-second", "default", until=lambda: "Weight B" in page.text("#compare-terms"))
     scores = [f"{load_evaluation(name).explain(Position(MIDDLEGAME).record).score_white / 100:+.2f}" for name in BOTH]
     assert [page.text(f"#compare-scores tbody tr td:nth-of-type({column})") for column in (1, 2)] == ["0.00", scores[1]]
     page.choose("#compare-first", "in-use")
@@ -297,8 +268,7 @@ def test_a_net_shows_score_and_pieces_and_says_that_it_has_no_terms(page: Page, 
     page.choose_file("#weights-open", net)
     page.until(lambda: "mine.net" in page.text("#weights-chosen option:checked") and page.all("#net-about"))
     assert page.run("return document.getElementById('weights-save').disabled")
-    page.tab("terms")
-    page.until(lambda: "score into terms" in page.text("#without-terms"))
+    page.tab("terms", until=lambda: "score into terms" in page.text("#without-terms"))
     removals = load_evaluation("gen1").removals(Position(MIDDLEGAME).record)[0]
     page.until(lambda: page.values["d1"] == f"{removals[chess.D1] / 100:+.2f}")
     by_terms = default().explain(Position(MIDDLEGAME).record).score_white
@@ -311,8 +281,7 @@ def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: 
     page.tab("weights")
     page.choose("#weights-chosen", "gen12.net")
     page.tab("pieces")
-    page.click("#way [data-value=shapley]")
-    page.until(lambda: "add up to the score" in page.text("#panel-pieces"))
+    page.click("#way [data-value=shapley]", until=lambda: "add up to the score" in page.text("#panel-pieces"))
     score = int(load_evaluation("gen12").scores(Position(MIDDLEGAME).record)[0])
     assert f"add up to the score, {score / 100:+.2f}" in page.text("#panel-pieces")
     page.until(lambda: "standard error up to 0.02" in page.text("#panel-pieces"))
@@ -326,21 +295,18 @@ def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: 
 
 
 def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -> None:
-    page.open(at(MIDDLEGAME))
-    page.until(lambda: page.all("#way [data-value=beside]"))
+    page.open(at(MIDDLEGAME), until=lambda: page.all("#way [data-value=beside]"))
     page.keys(*"vvvv")
     own = load_evaluation("pieces1").attributed(Position(MIDDLEGAME).record)[0]
     page.until(lambda: page.values.get("d1") == f"{own[chess.D1] / 100:+.2f}")
     assert page.values["d8"] == f"{-own[chess.D8] / 100:+.2f}" and page.values["g1"] == "\u2013"
     page.tab("weights")
-    page.choose("#beside-chosen", "")
-    page.until(lambda: not page.all("#way [data-value=beside]"))
+    page.choose("#beside-chosen", "", until=lambda: not page.all("#way [data-value=beside]"))
     assert not page.text("#beside-score")
 
 
 def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None:
-    page.enter(BLUNDERS)
-    page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
+    page.enter(BLUNDERS, until=lambda: len(page.moves) == 14 and page.all("#course .series"))
     page.hover("#course svg")
     page.run("document.querySelector('#course svg').id = 'pressed'")
     ActionChains(page.driver).click_and_hold().perform()
@@ -349,8 +315,7 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     ActionChains(page.driver).release().perform()
     page.until(lambda: page.text("#move-list [aria-current]") in ("g3", "d5", "a3", "Qg5"))
     page.run("document.getElementById('course').focus()")
-    page.keys(Keys.END)
-    page.until(lambda: page.text("#move-list [aria-current]") == "Nf3#")
+    page.keys(Keys.END, until=lambda: page.text("#move-list [aria-current]") == "Nf3#")
     page.keys(Keys.END, Keys.ARROW_LEFT)  # there is nothing behind the end
     page.until(lambda: page.text("#move-list [aria-current]") == page.moves[-2])
     page.until(lambda: page.all("#course .mark.blunder") and "% lost" in page.text(".mistakes"))
@@ -388,20 +353,17 @@ def test_no_script_in_a_file_runs_wherever_its_text_is_shown(page: Page, tmp_pat
     page.tab("games")
     page.choose_file("#open-pgn", path)
     page.until(lambda: page.moves == ["e4", "e5", "Nf3"] and page.text("#game-count") == "3 games")
-    page.click("#game-at-2")
-    page.until(lambda: page.all("#panel-games .fault") or page.error)
+    page.click("#game-at-2", until=lambda: page.all("#panel-games .fault") or page.error)
     for name in TABS:
         page.tab(name)
     for script in SCRIPTS:
         page.enter(f"{' '.join(MIDDLEGAME.split()[:4])} id {script};")
         page.until(lambda script=script: script in page.text("#hint"))
-        page.enter(script)
-        page.until(lambda: page.error)
+        page.enter(script, until=lambda: page.error)
     bad = tmp_path / f"{SCRIPTS[1].replace('/', '')}.txt"
     bad.write_text(f"{SCRIPTS[0]} 1\n")
     page.tab("weights")
-    page.choose_file("#weights-open", bad)
-    page.until(lambda: bad.name in page.error)
+    page.choose_file("#weights-open", bad, until=lambda: bad.name in page.error)
     assert_nothing_ran(page)
     page.open(f"#fen={quote(SCRIPTS[0])}&moves={quote(SCRIPTS[1])}")
     assert_nothing_ran(page)
@@ -414,27 +376,18 @@ def assert_nothing_ran(page: Page) -> None:
 
 def test_the_keyboard_alone_suffices(page: Page) -> None:
     page.run("document.body.focus()")
-    page.keys("b", *[Keys.ARROW_UP], Keys.ENTER, Keys.ARROW_UP, Keys.ARROW_UP)
-    page.until(lambda: "e4" in page.text("#live"))
-    page.keys(Keys.ENTER)
-    page.until(lambda: page.moves == ["e4"])
+    page.keys("b", *[Keys.ARROW_UP], Keys.ENTER, Keys.ARROW_UP, Keys.ARROW_UP, until=lambda: "e4" in page.text("#live"))
+    page.keys(Keys.ENTER, until=lambda: page.moves == ["e4"])
     page.until(lambda: "White expects" in page.text("#live"))
     page.keys("/")
-    page.keys(*"e5", Keys.ENTER, Keys.ESCAPE)
-    page.until(lambda: page.moves == ["e4", "e5"])
-    page.keys("b", "v")
-    page.until(lambda: page.find("#way [data-value=attributed]").get_attribute("aria-checked") == "true")
-    page.keys("u")
-    page.until(lambda: page.pieces.get("e7") == "bP")
-    page.keys("r")
-    page.until(lambda: page.pieces.get("e5") == "bP")
+    page.keys(*"e5", Keys.ENTER, Keys.ESCAPE, until=lambda: page.moves == ["e4", "e5"])
+    page.keys("b", "v", until=lambda: page.find("#way [data-value=attributed]").get_attribute("aria-checked") == "true")
+    page.keys("u", until=lambda: page.pieces.get("e7") == "bP")
+    page.keys("r", until=lambda: page.pieces.get("e5") == "bP")
     page.run("document.getElementById('tab-terms').focus()")
-    page.keys(Keys.ARROW_RIGHT)
-    page.until(lambda: page.find("#tab-pieces").get_attribute("aria-selected") == "true")
-    page.keys("m", "b", Keys.DELETE)
-    page.until(lambda: "e4" not in page.pieces)
-    page.keys("q")
-    page.until(lambda: page.pieces.get("e4") == "bQ")
+    page.keys(Keys.ARROW_RIGHT, until=lambda: page.find("#tab-pieces").get_attribute("aria-selected") == "true")
+    page.keys("m", "b", Keys.DELETE, until=lambda: "e4" not in page.pieces)
+    page.keys("q", until=lambda: page.pieces.get("e4") == "bQ")
 
 
 def test_dark_follows_the_system_and_the_button(page: Page) -> None:
@@ -446,26 +399,19 @@ def test_dark_follows_the_system_and_the_button(page: Page) -> None:
     page.prefer("dark")
     page.until(lambda: brightness() < 150)
     page.prefer("light")
-    page.click("#theme")
-    page.until(lambda: brightness() < 150)
-    page.click("#theme")
-    page.until(lambda: brightness() > 600)
+    page.click("#theme", until=lambda: brightness() < 150)
+    page.click("#theme", until=lambda: brightness() > 600)
     page.run("localStorage.clear()")
 
 
 def test_an_error_is_shown_and_goes(page: Page) -> None:
-    page.enter("8/8/8/8/8/8/8/K7 w - - 0 1")
-    page.until(lambda: page.text("#entry-error") == "Black has 0 kings, not 1")
-    page.enter("Nf9")
-    page.until(lambda: "there is no square f9" in page.text("#entry-error"))
+    page.enter("8/8/8/8/8/8/8/K7 w - - 0 1", until=lambda: page.text("#entry-error") == "Black has 0 kings, not 1")
+    page.enter("Nf9", until=lambda: "there is no square f9" in page.text("#entry-error"))
     page.find("#entry-text").send_keys("x")
     page.until(lambda: not page.error)
-    page.move("e2", "e5")
-    page.until(lambda: "cannot reach e5" in page.text("#error"))
-    page.click("#error button")
-    page.until(lambda: not page.error)
-    page.enter("Nf3")
-    page.until(lambda: page.moves == ["Nf3"] and not page.error)
+    page.move("e2", "e5", until=lambda: "cannot reach e5" in page.text("#error"))
+    page.click("#error button", until=lambda: not page.error)
+    page.enter("Nf3", until=lambda: page.moves == ["Nf3"] and not page.error)
 
 
 def test_what_is_shown_is_saved_as_json_and_as_a_picture(page: Page) -> None:

@@ -45,14 +45,12 @@ def begin(page: Page, fen: str = "", **wanted: Any) -> None:
     page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": bool(fen)} | wanted)
     page.open(at(fen) if fen else "")
     page.click("#play")
-    page.click("#play-begin")
-    page.until(lambda: page.shown("#play-bar"))
+    page.click("#play-begin", until=lambda: page.shown("#play-bar"))
 
 
 def answered(page: Page, move: str = "e2e4") -> list[str]:
     """Make the first move, and wait for Merino's; all moves."""
-    page.move(move[:2], move[2:])
-    page.until(lambda: len(page.moves) == 2)
+    page.move(move[:2], move[2:], until=lambda: len(page.moves) == 2)
     return page.moves
 
 
@@ -67,10 +65,8 @@ def saved_game(page: Page, item: str, name: str) -> chess.pgn.Game:
 def test_a_first_visit_offers_examples_until_something_is_entered(page: Page) -> None:
     page.set_out(analysis=False, visited=False)
     page.until(lambda: len(page.all(".example")) == 3)
-    page.click(".example:nth-child(2)")
-    page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
-    page.keys(Keys.ARROW_RIGHT)
-    page.until(lambda: page.pieces.get("e4"))
+    page.click(".example:nth-child(2)", until=lambda: len(page.moves) == 14 and page.all("#course .series"))
+    page.keys(Keys.ARROW_RIGHT, until=lambda: page.pieces.get("e4"))
     assert page.shown("#welcome")
     page.enter("1. d4 d5")
     page.until_moves("d4", "d5")
@@ -100,12 +96,10 @@ def test_anything_can_be_pasted_and_a_fault_leaves_the_text(page: Page) -> None:
 def test_merino_answers_and_a_move_is_taken_back(page: Page) -> None:
     begin(page)
     answered(page)
-    page.click("#take-back")
-    page.until(lambda: page.moves == [] and page.pieces.get("e2") == "wP")
+    page.click("#take-back", until=lambda: page.moves == [] and page.pieces.get("e2") == "wP")
     assert answered(page, "d2d4")[0] == "d4"
     page.until(lambda: page.find("#hint-move").is_enabled())
-    page.click("#hint-move")
-    page.until(lambda: page.all(".arrows .best"))
+    page.click("#hint-move", until=lambda: page.all(".arrows .best"))
 
 
 def test_what_merino_played_before_the_first_own_move_is_not_taken_back(page: Page) -> None:
@@ -121,16 +115,13 @@ def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: P
     begin(page, side="black")
     page.until(lambda: len(page.moves) == 1)
     first = page.moves
-    page.reload()
-    page.until(lambda: page.moves == first and page.shown("#resign"))
+    page.reload(until=lambda: page.moves == first and page.shown("#resign"))
     assert page.run("return document.querySelector('[role=gridcell]').dataset.square") == "h1", "Black is below"
-    page.click("#resign")
-    page.until(lambda: page.text("#play-state") == "1-0: Black resigns")
+    page.click("#resign", until=lambda: page.text("#play-state") == "1-0: Black resigns")
     saved = saved_game(page, "save-played", "played.pgn")
     assert saved.headers["Black"] == "You" and saved.headers["Result"] == "1-0"
     assert [move.uci() for move in saved.mainline_moves()] == [chess.Board().parse_san(first[0]).uci()]
-    page.click("#rematch")
-    page.until(lambda: page.moves == [] and "You are White" in page.text("#play-state"))
+    page.click("#rematch", until=lambda: page.moves == [] and "You are White" in page.text("#play-state"))
     page.click("#resign")
     page.click("#rematch")  # of a game without a move: Merino moves first
     page.until(lambda: "You are Black" in page.text("#play-state") and len(page.moves) == 1)
@@ -149,8 +140,7 @@ def test_a_game_played_is_saved_with_the_day_that_it_was_for_its_player(page: Pa
 
 def test_the_end_of_a_game_is_stated_and_kept(page: Page) -> None:
     begin(page, ONE_MOVE)
-    page.move("g6", "g7")
-    page.until(lambda: page.text("#play-state") == "1-0: checkmate")
+    page.move("g6", "g7", until=lambda: page.text("#play-state") == "1-0: checkmate")
     played = json.loads(page.run("return localStorage.getItem('merino-played')"))
     assert [game["score"] for game in played] == ["1-0"]
 
@@ -175,8 +165,7 @@ def test_a_bare_king_does_not_win_on_time(page: Page) -> None:
 def test_nobody_promotes_after_the_flag_has_fallen(page: Page) -> None:
     begin(page, PROMOTING, clock=1)
     page.until(lambda: page.all("#clock-white.runs"))
-    page.move("a7", "a8")
-    page.until(lambda: page.all("#promotion[open] button"))
+    page.move("a7", "a8", until=lambda: page.all("#promotion[open] button"))
     page.store(OUT_OF_TIME)
     page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
     assert not page.all("#promotion[open]") and page.moves == [] and page.pieces["a7"] == "wP"
@@ -200,8 +189,7 @@ def test_clocks_stand_at_a_reload_and_thinking_costs_time_when_a_move_is_taken_b
         page.store(f"module.play('{move}')")
         page.until(lambda: len(page.moves) == 2)
         before = left(page)
-        page.reload()
-        page.until(lambda: len(page.moves) == 2 and page.shown("#resign"))
+        page.reload(until=lambda: len(page.moves) == 2 and page.shown("#resign"))
         assert left(page) == before
         if move == "d2d4":
             let_pass(page, 20_000)
@@ -210,8 +198,7 @@ def test_clocks_stand_at_a_reload_and_thinking_costs_time_when_a_move_is_taken_b
             page.click("#resign")
             assert before["white"] - 20_000 < left(page)["white"] <= before["white"] - 5_000, "it stands where it stood"
             let_pass(page, 30_000)  # nobody's, as the game is over
-        page.click("#take-back")
-        page.until(lambda: page.moves == [] and page.shown("#resign"))
+        page.click("#take-back", until=lambda: page.moves == [] and page.shown("#resign"))
         after = left(page)
         assert after["black"] == before["black"]
         spent = before["white"] - after["white"]
@@ -228,8 +215,7 @@ def test_merino_moves_whatever_position_is_looked_at_meanwhile(page: Page, steps
 def test_a_move_made_too_early_by_clicks_is_played_in_turn(page: Page) -> None:
     begin(page)
     page.run(LATE_MOVES)
-    page.move("e2", "e4")
-    page.until(lambda: page.store("module.state.at === 1 && module.isReported()"))
+    page.move("e2", "e4", until=lambda: page.store("module.state.at === 1 && module.isReported()"))
     for name in ("d2", "c2", "c4"):  # the second is another piece of one's own
         page.click(square(name))
     page.until(lambda: page.all(".arrows [data-move=c2c4]"))
@@ -241,8 +227,7 @@ def test_a_move_made_before_merinos_is_on_the_board_is_played_after_it(page: Pag
     begin(page)
     page.run(LATE_REPORT)
     answered(page)
-    page.move("d2", "d4")
-    page.until(lambda: page.all(".arrows [data-move=d2d4]"))
+    page.move("d2", "d4", until=lambda: page.all(".arrows [data-move=d2d4]"))
     page.run("window.release()")
     page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
 
@@ -252,8 +237,7 @@ def test_the_arrow_of_an_early_move_goes_with_the_game(page: Page, end: str) -> 
     begin(page)
     page.of_module("controls/play.js", "module.setPremove('d2d4')")
     page.until(lambda: page.all(".arrows [data-move=d2d4]"))
-    page.click(f"#{end}")
-    page.until(lambda: not page.all(".arrows line"))
+    page.click(f"#{end}", until=lambda: not page.all(".arrows line"))
 
 
 def test_undo_changes_no_game_against_merino_nor_how_it_ended(page: Page) -> None:
@@ -273,8 +257,7 @@ def test_undo_changes_no_game_against_merino_nor_how_it_ended(page: Page) -> Non
 
 def test_the_mistakes_of_another_game_are_not_shown_in_one_against_merino(page: Page) -> None:
     page.set_out(analysis=False, play=LEVEL_0)
-    page.enter(BLUNDERS)
-    page.until(lambda: page.all(".mistakes li") and page.all("#course .mark"))
+    page.enter(BLUNDERS, until=lambda: page.all(".mistakes li") and page.all("#course .mark"))
     page.click("#play")
     page.click("#play-begin")
     answered(page, "d2d4")
@@ -282,15 +265,13 @@ def test_the_mistakes_of_another_game_are_not_shown_in_one_against_merino(page: 
 
 
 def test_a_comment_is_that_of_its_move_and_a_click_that_ends_it_is_heard(page: Page) -> None:
-    page.enter("1. e4 e5 2. Nf3")
-    page.until(lambda: len(page.moves) == 3)
+    page.enter("1. e4 e5 2. Nf3", until=lambda: len(page.moves) == 3)
     page.unfold(".editing summary")
     page.press("#comment", "good")
     page.click('#move-list [data-ply="1"]')
     page.until(lambda: page.store("module.state.at") == 1 and "Nf3good" in page.text("#move-list"))
     page.press("#comment", "best")
-    page.click("#undo")
-    page.until(lambda: page.store("module.state.at") == 0 and "e4best" in page.text("#move-list"))
+    page.click("#undo", until=lambda: page.store("module.state.at") == 0 and "e4best" in page.text("#move-list"))
     page.click("#last")
     page.until_reported()
     page.press("#comment", " at once")
@@ -307,8 +288,7 @@ def test_a_button_that_is_pressed_while_an_answer_comes_hears_its_click(page: Pa
         begin(page, clock=1)
         page.until(lambda: page.text("#clock-white") == "0:59")
     else:
-        page.enter("1. e4 e5 2. Nf3")
-        page.until(lambda: len(page.moves) == 3)
+        page.enter("1. e4 e5 2. Nf3", until=lambda: len(page.moves) == 3)
     page.until_reported()
     with page.pressed(f"#{button}"):
         page.store("module.changed('report')")
@@ -319,24 +299,18 @@ def test_a_button_that_is_pressed_while_an_answer_comes_hears_its_click(page: Pa
 
 
 def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> None:
-    page.enter("1. e4 e5 2. Nf3")
-    page.until(lambda: len(page.moves) == 3 and page.pieces.get("f3") == "wN")
-    page.click('#move-list [data-ply="1"]')
-    page.until(lambda: page.pieces.get("e4") == "wP" and "e5" not in page.pieces)
-    page.enter("c5")
-    page.until(lambda: page.moves == ["e4", "c5"] and "Nf3" in page.text("#move-list"))
+    page.enter("1. e4 e5 2. Nf3", until=lambda: len(page.moves) == 3 and page.pieces.get("f3") == "wN")
+    page.click('#move-list [data-ply="1"]', until=lambda: page.pieces.get("e4") == "wP" and "e5" not in page.pieces)
+    page.enter("c5", until=lambda: page.moves == ["e4", "c5"] and "Nf3" in page.text("#move-list"))
     page.unfold(".editing summary")
     page.click("[data-nag='5']")
     page.press("#comment", "sharp" + Keys.ENTER)
     page.until_text("#move-list", "c5!?sharp")
-    page.click("#promote")
-    page.until(lambda: page.text("#move-list").index("c5") < page.text("#move-list").index("e5"))
-    page.click("#undo-edit")
-    page.until(lambda: page.text("#move-list").index("e5") < page.text("#move-list").index("c5"))
+    page.click("#promote", until=lambda: page.text("#move-list").index("c5") < page.text("#move-list").index("e5"))
+    page.click("#undo-edit", until=lambda: page.text("#move-list").index("e5") < page.text("#move-list").index("c5"))
     main, other = saved_game(page, "save-pgn", "game.pgn").variations[0].variations
     assert main.san() == "e5" and other.san() == "c5" and other.nags == {5} and other.comment == "sharp"
-    page.click("#remove-move")
-    page.until(lambda: "c5" not in page.text("#move-list"))
+    page.click("#remove-move", until=lambda: "c5" not in page.text("#move-list"))
     page.run("document.activeElement.blur()")
     page.run("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }))")
     page.until_text("#move-list", "c5!?")
@@ -346,17 +320,14 @@ def test_a_result_is_that_of_the_moves_that_were_read_which_others_may_follow(pa
     result = partial(page.store, "module.tagsNow().Result ?? null")
     page.enter('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 e5 (1... c5) 2. Nf3 1-0')
     page.until_text("#move-list", "c5")
-    page.click("#last")
-    page.until(lambda: len(page.moves) == 3)
+    page.click("#last", until=lambda: len(page.moves) == 3)
     page.until_reported()
-    page.enter("Nc6")
-    page.until(lambda: len(page.moves) == 4)
+    page.enter("Nc6", until=lambda: len(page.moves) == 4)
     assert result() == "1-0"
     page.click("#move-list .variation button")
     page.until_moves("e4", "c5")
     page.unfold(".editing summary")
-    page.click("#promote")
-    page.until(lambda: result() is None)
+    page.click("#promote", until=lambda: result() is None)
     page.reload()
     page.until_moves("e4", "c5")
     assert result() is None
@@ -404,8 +375,7 @@ def test_another_game_takes_the_place_of_the_one_against_merino(page: Page) -> N
     assert not page.shown("#play-bar") and "Anna" in page.text("#panel-games .tags")
     kept = json.loads(page.run("return localStorage.getItem('merino-played')"))
     assert [[move["san"] for move in game["moves"]] for game in kept] == [played] and kept[0]["score"] == "*"
-    page.enter("1. c4")
-    page.until(lambda: page.moves == ["c4"] and "Anna" not in page.text("#panel-games .tags"))
+    page.enter("1. c4", until=lambda: page.moves == ["c4"] and "Anna" not in page.text("#panel-games .tags"))
 
 
 def test_nobody_moves_for_merino_and_merino_for_nobody_in_a_game(page: Page) -> None:

@@ -4,11 +4,12 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from merino.app.explorer.state import Fields, ServerState
+from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common.errors import MerinoError
 
 MAX_AT_ONCE = 12  # pieces of work
@@ -108,29 +109,30 @@ class Channel:
             sender.cancel()
 
     async def _hear(self, text: str) -> None:
-        if len(text) > self._longest:
-            await self._tell(f"the message is longer than {self._longest} characters")
-            return
         try:
+            if len(text) > self._longest:
+                raise RequestError(f"the message is longer than {self._longest} characters")
             fields = Fields.read(text)
             is_stop, number = fields.flag("stop"), fields.number("id", 0, MAX_IDS) or 0
-        except MerinoError as error:
-            await self._tell(str(error))
-            return
-        if is_stop:
-            self._stop.set()
-            return
-        self._stop.leave()
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
-        if len(self._state.running) >= MAX_AT_ONCE:
-            await self._tell(f"{MAX_AT_ONCE} tabs are already working")
+            if is_stop:
+                self._stop.set()
+                return
+            self._stop.leave()
+            if self._thread is not None:
+                await asyncio.to_thread(self._thread.join)
+            if len(self._state.running) >= MAX_AT_ONCE:
+                raise RequestError(f"{MAX_AT_ONCE} tabs are already working")
+        except RequestError as error:
+            while not self._room.acquire(blocking=False):  # until the tab has read what was said before
+                if self._is_closed.is_set():
+                    return
+                await asyncio.sleep(GATHERING_SECONDS)
+            self._outbox.put_nowait({"type": "error", "error": str(error)})
             return
         self._stop = Stop()
         self._state.running.add(self._stop)
-        self._thread = threading.Thread(
-            target=self._run, args=(fields, self._stop, number), name="explorer", daemon=True
-        )
+        run = partial(self._run, fields, self._stop, number)
+        self._thread = threading.Thread(target=run, name="explorer", daemon=True)
         self._thread.start()
 
     def _run(self, fields: Fields, stop: Stop, number: int) -> None:
@@ -153,14 +155,6 @@ class Channel:
                 return
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._outbox.put_nowait, message)
-
-    async def _tell(self, error: str) -> None:
-        """Report why a message cannot be understood, once the tab has read what was said before."""
-        while not self._room.acquire(blocking=False):
-            if self._is_closed.is_set():
-                return
-            await asyncio.sleep(GATHERING_SECONDS)
-        self._outbox.put_nowait({"type": "error", "error": error})
 
     async def _send(self) -> None:
         """Send the reports: the first and those said with it at once, those that come meanwhile as one list."""

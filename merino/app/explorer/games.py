@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ MAX_NAME = 80
 UNNAMED = "games.pgn"
 MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
 MAX_NAG = 255
+
+Data = dict[str, Any]  # as JSON
 _FEN_FIELDS, _EPD_FIELDS = 6, 4
 _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists that 'learn' keeps
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
@@ -77,35 +79,30 @@ def sent_games(fields: Fields, joined: bool = False) -> Iterator[SentGames]:
             raise RequestError(sent.named(str(error))) from error
 
 
-@dataclass(frozen=True)
-class GameView:
-    """A game: players, start and moves; `fault` says where it cannot be read further, or is null."""
-
-    number: int  # in its file, from 1
-    label: str
-    result: str
-    tags: Mapping[str, str]
-    fen: str  # where it begins
-    moves: tuple[PlayedMove, ...]
-    fault: str | None
-    comment: str = ""  # before the first move
-
-
-@dataclass(frozen=True)
-class Read:
+def _read(kind: str, game: Data, remark: str | None = None, listed: Sequence[pgn_games.GameHeader] = ()) -> Data:
     """A text that was read: `kind` is fen, moves or pgn. `remark` is a further note.
 
     A PGN of several games is only listed: `listed` says where each stands in the text, in bytes of UTF-8, and `games`
     holds the first.
     """
-
-    kind: str
-    games: tuple[GameView, ...]
-    remark: str | None = None
-    listed: tuple[pgn_games.GameHeader, ...] = ()
+    return {"kind": kind, "games": [game], "remark": remark, "listed": [vars(each) for each in listed]}
 
 
-def read_text(text: str, position: Position | None, free: bool = False) -> Read:
+def _game(fen: str, moves: Sequence[Data] = (), **more: Any) -> Data:
+    """A game: `number` in its file, players, start, comment and moves; `fault` says why it cannot be read further."""
+    unknown = {"number": 1, "label": "", "result": "*", "tags": {}, "fault": None, "comment": ""}
+    return {**unknown, "fen": fen, "moves": moves, **more}
+
+
+def _move(name: str, uci: str, **more: Any) -> Data:
+    """A move of a game, with its comment, signs, and the lines that were possible in its place.
+
+    `before` is the comment at the beginning of a line that it begins.
+    """
+    return {"san": name, "uci": uci, "comment": "", "nags": [], "variations": [], "before": "", **more}
+
+
+def read_text(text: str, position: Position | None, free: bool = False) -> Data:
     """Read a text; moves without the number 1 continue from `position`. With `free`, a FEN may break the rules.
 
     Raises FenError, MoveRejected and RequestError.
@@ -128,34 +125,34 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
     if not moves:
         raise RequestError(_no_text(text))
     start = Position() if begins or position is None else position.copy()
-    return Read("moves", (_played(start, moves),))
+    return _read("moves", _played(start, moves))
 
 
 def _no_text(text: str) -> str:
     return f"'{abridged(text, _MAX_SHOWN)}' is none of what is read here: {_READS}"
 
 
-def read_game(content: bytes, number: int = 1) -> GameView:
+def read_game(content: bytes, number: int = 1) -> Data:
     """The game that is a text; raises RequestError if it is none. `number` is that in its file."""
     source = next(annotated_files.games_of(sources.decoded(content)), None)
     if source is None:
         raise RequestError("the text is not a game")
-    return replace(_game_of(source), number=number)
+    return _game_of(source) | {"number": number}
 
 
-def _read_pgn(text: str) -> Read:
+def _read_pgn(text: str) -> Data:
     """The first game of a PGN text, and where each stands if there are several."""
     content = text.encode()
     listed, _ = pgn_games.list_games(content)
     if len(listed) > 1:
         first = listed[0]
-        return Read("pgn", (read_game(content[first.start : first.start + first.size]),), listed=tuple(listed))
+        return _read("pgn", read_game(content[first.start : first.start + first.size]), listed=listed)
     source = next(annotated_files.games_of(text), None)
     if source is None or not (source.moves or source.fault or source.game.headers.get("FEN")):
         raise RequestError("the PGN has no game with a move")
     if source.fault:
         raise RequestError(f"line {source.line}: {source.fault}")
-    return Read("pgn", (_game_of(source),), listed=tuple(listed))
+    return _read("pgn", _game_of(source), listed=listed)
 
 
 def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -185,7 +182,7 @@ def _positions_in(text: str) -> list[str]:
     return positions if positions and san.looks_like_fen(positions[0]) else []
 
 
-def _read_position(lines: Sequence[str], free: bool) -> Read:
+def _read_position(lines: Sequence[str], free: bool) -> Data:
     fields = lines[0].split()
     remarks = [f"the first of {len(lines)} lines"] if len(lines) > 1 else []
     counters = fields[_EPD_FIELDS:_FEN_FIELDS]
@@ -203,7 +200,7 @@ def _read_position(lines: Sequence[str], free: bool) -> Read:
         if not free:
             raise
         fen = reporting.set_up(fen).fen
-    return Read("fen", (GameView(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
+    return _read("fen", _game(fen), "; ".join(remarks) or None)
 
 
 def _completed(board: str) -> str:
@@ -213,10 +210,11 @@ def _completed(board: str) -> str:
         return f"{board} w - - 0 1"  # which the reader of FENs refuses, with the reason
 
 
-def _played(start: Position, texts: list[str]) -> GameView:
+def _played(start: Position, texts: list[str]) -> Data:
     if len(texts) > MAX_MOVES:
         raise RequestError(f"these are more than {MAX_MOVES} moves")
-    current, played = start.copy(), [*_names(start)]
+    first = Position(start.start_fen(), start.chess960)
+    current, played = start.copy(), [_move(name, uci) for name, uci in san.named_moves(first, start.moves)]
     for number, text in enumerate(texts, start=1):
         try:
             move = san.read_move(current, text)
@@ -226,81 +224,47 @@ def _played(start: Position, texts: list[str]) -> GameView:
             if len(texts) == 1:
                 raise
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection
-        played.append(PlayedMove(san.san(current, move), current.uci(move)))
+        played.append(_move(san.san(current, move), current.uci(move)))
         current.push(move)
-    return GameView(1, "", "*", {}, start.start_fen(), tuple(played), None)
+    return _game(start.start_fen(), played)
 
 
-def _names(position: Position) -> list[PlayedMove]:
-    """The moves that led to a position."""
-    start = Position(position.start_fen(), position.chess960)
-    return [PlayedMove(name, move) for name, move in san.named_moves(start, position.moves)]
+def _game_of(source: annotated_files.GameSource) -> Data:
+    game = source.game
+    moves = _line(game, game.board(), 0)[: len(source.moves)]
+    known = {"tags": dict(game.headers), "comment": game.comment, "fault": source.fault or None}
+    names = {"number": source.number, "label": source.label, "result": game.headers.get("Result", "*")}
+    return _game(source.start.fen(), moves, **known, **names)
 
 
-def _game_of(source: annotated_files.GameSource) -> GameView:
-    tags = dict(source.game.headers)
-    return GameView(
-        number=source.number,
-        label=source.label,
-        result=tags.get("Result", "*"),
-        tags=tags,
-        fen=source.start.fen(),
-        moves=tree_of(source.game, len(source.moves)),
-        fault=source.fault or None,
-        comment=source.game.comment,
-    )
-
-
-@dataclass(frozen=True)
-class PlayedMove:
-    """A move of a game, with its comment, signs, and the lines that were possible in its place.
-
-    `before` is the comment at the beginning of a line that it begins.
-    """
-
-    san: str
-    uci: str
-    comment: str = ""
-    nags: tuple[int, ...] = ()
-    variations: tuple[tuple[PlayedMove, ...], ...] = ()
-    before: str = ""
-
-
-def tree_of(game: chess.pgn.Game, plies: int) -> tuple[PlayedMove, ...]:
-    """The first `plies` moves of the main line, each with its variations."""
-    return _line(game, game.board(), 0)[:plies]
-
-
-def _line(node: chess.pgn.GameNode, board: chess.Board, depth: int) -> tuple[PlayedMove, ...]:
+def _line(node: chess.pgn.GameNode, board: chess.Board, depth: int) -> list[Data]:
     """What follows a node, whose position is on the board; the board is left as it was."""
-    found = list[PlayedMove]()
+    found = list[Data]()
     while node.variations:
         main, *others = node.variations
-        variations = tuple(_variation(other, board, depth + 1) for other in others) if depth < MAX_DEPTH else ()
-        found.append(_move_of(main, board, variations))
+        variations = [_variation(other, board, depth + 1) for other in others] if depth < MAX_DEPTH else []
+        found.append(_move_of(main, board) | {"variations": variations})
         board.push(main.move)
         node = main
     for _ in found:
         board.pop()
-    return tuple(found)
+    return found
 
 
-def _variation(start: chess.pgn.ChildNode, board: chess.Board, depth: int) -> tuple[PlayedMove, ...]:
-    first = replace(_move_of(start, board, ()), before=start.starting_comment)
+def _variation(start: chess.pgn.ChildNode, board: chess.Board, depth: int) -> list[Data]:
+    first = _move_of(start, board) | {"before": start.starting_comment}
     board.push(start.move)
     rest = _line(start, board, depth)
     board.pop()
-    return (first, *rest)
+    return [first, *rest]
 
 
-def _move_of(
-    node: chess.pgn.ChildNode, board: chess.Board, variations: tuple[tuple[PlayedMove, ...], ...]
-) -> PlayedMove:
-    return PlayedMove(board.san(node.move), board.uci(node.move), node.comment, tuple(sorted(node.nags)), variations)
+def _move_of(node: chess.pgn.ChildNode, board: chess.Board) -> Data:
+    return _move(board.san(node.move), board.uci(node.move), comment=node.comment, nags=sorted(node.nags))
 
 
 def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: str = "") -> str:
-    """A game as PGN: its tags, the comment before it, and its moves as the page sends them, like PlayedMove.
+    """A game as PGN: its tags, the comment before it, and its moves as the page sends them, like those that are read.
 
     One without a result that ends on the board has the result of that. Raises RequestError, and ValueError for an
     illegal move.

@@ -25,8 +25,7 @@ from merino.eval.linear.weights import active_file
 from merino.formats.pgn_games import list_games
 from merino.learn.procedure import RECORD_NAME, use_weights
 from merino.learn.report import load_record
-from merino.study import lines, reporting, tactics
-from merino.study.analyser import analyser
+from merino.study import analyser, lines, reporting, tactics
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
@@ -92,7 +91,7 @@ def read(fields: Fields, _: ServerState) -> Message:
     """POST /api/read: read a text, which may be a FEN, an EPD, moves or PGN."""
     free = fields.flag("free")
     position = fields.position() if fields.has("fen") else None
-    return asdict(read_text(fields.text("text"), position, free))
+    return read_text(fields.text("text"), position, free)
 
 
 def pgn_text(fields: Fields, _: ServerState) -> Message:
@@ -122,15 +121,14 @@ def list_text(fields: Fields, _: ServerState) -> Message:
     return {"games": [vars(game) for game in games], "next": after if more else None}
 
 
-def file_game(fields: Fields, state: ServerState) -> Message:
-    """GET /api/game: a game of the file on the command line, by its `start` and `size` in the list."""
-    start, size = (fields.number(name, 0, most) or 0 for name, most in (("start", MAX_OFFSET), ("size", MAX_TEXT)))
-    return asdict(read_game(state.games_file().text(start, size), fields.number("number", 1, MAX_OFFSET) or 1))
-
-
-def text_game(fields: Fields, _: ServerState) -> Message:
-    """POST /api/game: the game that is a text."""
-    return asdict(read_game(fields.content(), fields.number("number", 1, MAX_OFFSET) or 1))
+def game(fields: Fields, state: ServerState) -> Message:
+    """GET /api/game: a game of the file on the command line, by its `start` and `size` in the list; POST: of a text."""
+    if fields.has("size"):
+        start, size = fields.number("start", 0, MAX_OFFSET) or 0, fields.number("size", 0, MAX_TEXT) or 0
+        content = state.games_file().text(start, size)
+    else:
+        content = fields.content()
+    return read_game(content, fields.number("number", 1, MAX_OFFSET) or 1)
 
 
 def course(fields: Fields, state: ServerState) -> Message:
@@ -160,7 +158,7 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
     moves = [san.read_move(position, fields.text(name)) for name in ("first_move", "second_move")]
     nodes = fields.number("nodes", 1, MAX_NODES)
     with state.searchers.borrowed(evaluation) as searcher:
-        searching = analyser(searcher, is_forgetful=True) if nodes else None
+        searching = analyser.analyser(searcher, is_forgetful=True) if nodes else None
         report = reporting.report_moves(position, moves, evaluation, searching, limits.Limits(nodes=nodes))
     first, second = report.moves
     change = static.difference(first.change, second.change)
@@ -179,7 +177,7 @@ def threat(fields: Fields, state: ServerState) -> Message:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     wanted = limits.Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
     with state.searchers.borrowed(evaluation) as searcher:
-        found = tactics.threat_in(position, analyser(searcher), wanted)
+        found = tactics.threat_in(position, analyser.analyser(searcher), wanted)
     if found is None:
         return dict.fromkeys(("threat", "move", "score", "depth"))
     return {"threat": found.sentence, "move": found.move, "score": found.score, "depth": found.depth}
@@ -304,8 +302,8 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Message]], ...] = 
     ("POST", "/api/opening", opening),
     ("GET", "/api/games", list_file),
     ("POST", "/api/games", list_text),
-    ("GET", "/api/game", file_game),
-    ("POST", "/api/game", text_game),
+    ("GET", "/api/game", game),
+    ("POST", "/api/game", game),
     ("POST", "/api/course", course),
     ("POST", "/api/compare", compare),
     ("POST", "/api/threat", threat),

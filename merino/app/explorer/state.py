@@ -19,8 +19,7 @@ from merino.core.board.game import Position
 from merino.core.common import errors, files, sealed
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation, EvaluationError
-from merino.eval.families import EvaluationFile, evaluation_in, load
-from merino.eval.linear.weights import DEFAULT_FILE, active_file
+from merino.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
 from merino.formats import pgn_games, sources
 
 IN_USE, USUAL = "in-use", "usual"

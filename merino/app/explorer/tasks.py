@@ -25,12 +25,9 @@ from merino.eval.evaluation import Evaluation
 from merino.eval.linear import family, phases, registry
 from merino.learn import errors, loss_and_gradient, positions, procedure, report
 from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest, Settings
-from merino.match.games import Game, Tally
+from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
-from merino.match.prove import GAIN, StrengthTest, prove
-from merino.match.statistics import estimate
-from merino.study import annotated_files, annotation, shapley
-from merino.study.analyser import analyser
+from merino.study import analyser, annotated_files, annotation, shapley
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -84,7 +81,7 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     start.push_all(moves[:before])
     current, done = start.copy(), list[annotation.AnnotatedMove]()
     with state.searchers.borrowed(evaluation) as searcher:
-        searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+        searching = analyser.analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
         try:
             for annotated in annotation.annotate_moves(
                 start, moves[before:], evaluation, searching, limits, shapley.MOVE_ERROR
@@ -230,7 +227,7 @@ def match(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
 def match_so_far(_: Fields, state: ServerState) -> Message:
     """GET /api/match: the `match` that is or was played, null for none; `usual`, nodes a move and the most games."""
-    usual = {"nodes": GAIN.time_control.nodes, "most": GAIN.most_games}
+    usual = {"nodes": prove.GAIN.time_control.nodes, "most": prove.GAIN.most_games}
     return {"match": state.kept[MATCH].as_json() if MATCH in state.kept else None, "usual": usual}
 
 
@@ -240,20 +237,21 @@ def _described(side: Fields, evaluation: Evaluation) -> dict[str, Any]:
     return {**asked, "name": evaluation.name}
 
 
-def _trial(fields: Fields) -> StrengthTest:
+def _trial(fields: Fields) -> prove.StrengthTest:
     """The usual test, or one of at most so many `games` at so many `nodes` a move."""
-    nodes = fields.number("nodes", 1, MAX_MATCH_NODES)
-    control = GAIN.time_control if nodes is None else replace(GAIN.time_control, nodes=nodes)
-    return replace(GAIN, time_control=control, most_games=fields.number("games", 2, GAIN.most_games) or GAIN.most_games)
+    usual = prove.GAIN
+    nodes = fields.number("nodes", 1, MAX_MATCH_NODES) or usual.time_control.nodes
+    most = fields.number("games", 2, usual.most_games) or usual.most_games
+    return replace(usual, time_control=replace(usual.time_control, nodes=nodes), most_games=most)
 
 
 class ServerMatch:
     """A match that a thread plays until it is decided, until it has its most games, or until it is stopped."""
 
-    def __init__(self, players: Mapping[str, Evaluation], asked: Mapping[str, Any], trial: StrengthTest) -> None:
+    def __init__(self, players: Mapping[str, Evaluation], asked: Mapping[str, Any], trial: prove.StrengthTest) -> None:
         """Begin it; `players` are by their sides, and so is what the page has asked for."""
         self._new, self._old = (OwnPlayer(side, players[side]) for side in SIDES)
-        self._asked, self._trial, self._tally = asked, trial, Tally()
+        self._asked, self._trial, self._tally = asked, trial, games.Tally()
         self._is_stopped = False
         self._games = list[Message]()
         self._last: Message | None = None  # the message at its end
@@ -300,7 +298,9 @@ class ServerMatch:
 
     def _played(self) -> Message:
         trial, threads = self._trial, max(1, work.cores() - 1)  # so that the page is answered meanwhile
-        proof = prove(self._new, self._old, trial, lambda _: None, lambda _: self._heed(), threads, played=self._add)
+        proof = prove.prove(
+            self._new, self._old, trial, lambda _: None, lambda _: self._heed(), threads, played=self._add
+        )
         found = {"verdict": proof.verdict, "interrupted": proof.interrupted}
         return {"type": "done", **found, "standing": standing(proof.tally, trial)}
 
@@ -308,16 +308,16 @@ class ServerMatch:
         if self._is_stopped:
             raise KeyboardInterrupt  # as a match expects it, which keeps what was played
 
-    def _add(self, game: Game) -> None:
+    def _add(self, game: games.Game) -> None:
         self._tally.add(game)
         self._games.append({"type": "game", **_game(game), "standing": standing(self._tally, self._trial)})
         self._heed()
 
 
-def standing(tally: Tally, trial: StrengthTest) -> dict[str, Any]:
+def standing(tally: games.Tally, trial: prove.StrengthTest) -> dict[str, Any]:
     """The result so far, from the view of the new one; Elo is null where it is without bounds."""
     losses, draws, wins = tally.points.tolist()
-    found = estimate(tally.counts)
+    found = statistics.estimate(tally.counts)
     return {
         "games": tally.games,
         "wins": wins,
@@ -329,7 +329,7 @@ def standing(tally: Tally, trial: StrengthTest) -> dict[str, Any]:
     }
 
 
-def _game(game: Game) -> dict[str, Any]:
+def _game(game: games.Game) -> dict[str, Any]:
     """A game with its moves, those of the opening too."""
     position = game.opening.position()
     start, moves = position.start_fen(), [position.uci(move) for move in position.moves]

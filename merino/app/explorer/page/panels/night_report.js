@@ -8,7 +8,6 @@ import { openFile } from "../base/files.js";
 import { get, post } from "../base/server.js";
 
 const HOURS = [1, 2, 4, 8, 12];
-const LOOK_MS = 2000; // while one is at work
 const VERDICTS = { H1: "kept", H0: "dropped" };
 const SCALES = [
     ["number", "generation"],
@@ -30,6 +29,9 @@ const START =
     "Plays games with the best net, trains the next one, and keeps it if it wins a match, on all cores but one. " +
     "It goes on when this tab is closed, ends with the explorer, and later continues where it stopped. " +
     "It never puts a net in use by itself.";
+
+/** Milliseconds between two looks at a run that is at work. */
+export const looks = { ms: 2000 };
 
 /** @type {any} */
 let night = null; // the report that is shown
@@ -161,7 +163,7 @@ const askUsual = guarded(async () => {
 function take(found) {
     ({ run, place = place } = found);
     clearTimeout(timer);
-    if (run?.running) timer = setTimeout(lookAgain, LOOK_MS);
+    if (run?.running) timer = setTimeout(lookAgain, looks.ms);
     else if (run?.error) showError(run.error);
 }
 

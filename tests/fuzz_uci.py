@@ -47,7 +47,7 @@ MOVES = _words("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3
 LIMITS = _words("wtime btime winc binc movestogo depth nodes mate movetime perft infinite ponder searchmoves")
 WORDS = _words(
     "uci isready ucinewgame stop ponderhit debug on off register later position startpos fen moves go setoption name "
-    "value d eval flip bench perft compiler help xboard joho none (none) <empty> true false # - . \x00 \u00e9 \u2003"
+    "value d eval bench perft help xboard joho none (none) <empty> true false # - . \x00 \u00e9 \u2003"
 )
 NUMBERS = ("0", "1", "-1", "7", "50", "100.5", "1e9", "9" * 30, "-" + "9" * 5000, "0x10", "\u0663", "1_0", "", "NaN")
 

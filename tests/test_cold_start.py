@@ -19,9 +19,9 @@ from merino.engine.search import warmup
 from merino.engine.uci import cold_start
 from merino.engine.uci.cold_start import ColdStart, QuickMove, WaitingGo, quick_move
 from merino.engine.uci.commands import COMMANDS, run
-from merino.engine.uci.options import OPTIONS
+from merino.engine.uci.options import OPTIONS, find
 from merino.engine.uci.output import Output
-from merino.engine.uci.session import UciSession
+from merino.engine.uci.session import OptionSetting, UciSession
 from merino.eval.evaluation import Evaluation
 
 AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
@@ -103,25 +103,6 @@ def test_a_warm_start_is_cold_once_code_is_compiled(warm: Session, monkeypatch: 
     assert "bestmove h5e5" in warm.go("wtime 1000 btime 1000")
 
 
-@pytest.mark.parametrize("go", ["movetime 1000", "wtime 1000 btime 1000", "wtime 60000 btime 60000", "depth 1"])
-def test_a_compiled_engine_never_plays_a_fallback_move(go: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.BytesIO()
-    session = UciSession(Output(stream))
-    slowness = threading.Event()
-    monkeypatch.setattr(cache, "is_play_compiled", lambda: True)
-    monkeypatch.setattr(warmup, "warm_up", slowness.wait)
-    for line in ("position startpos moves e2e4", f"go {go}"):
-        name, _, text = line.partition(" ")
-        run(session, COMMANDS[name], text)
-        time.sleep(0.5)
-    assert stream.getvalue() == b""
-    slowness.set()
-    session.wait()
-    said = stream.getvalue().decode()
-    assert "compiling" not in said and " nodes " in said and " pv " in said
-    assert chess.Move.from_uci(said.split("bestmove ")[1].split()[0]) in chess.Board(AFTER_E4).legal_moves
-
-
 def test_the_time_until_the_search_begins_is_taken_from_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     session = UciSession(Output(io.BytesIO()))
     session._runtime = fake = unittest.mock.MagicMock()
@@ -177,6 +158,16 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loading]:
     found.loaded.set()
 
 
+@pytest.mark.parametrize("go", ["movetime 1000", "wtime 1000 btime 1000", "depth 1"])
+def test_a_compiled_engine_never_plays_a_fallback_move(go: str, loading: Loading) -> None:
+    loading.say("position startpos moves e2e4", f"go {go}")
+    time.sleep(0.5)
+    assert loading.stream.getvalue() == b""
+    said = loading.load()
+    assert "compiling" not in said and " nodes " in said and " pv " in said
+    assert chess.Move.from_uci(said.split("bestmove ")[1].split()[0]) in chess.Board(AFTER_E4).legal_moves
+
+
 def test_stop_and_isready_are_heard_while_a_go_waits_until_the_engine_is_loaded(loading: Loading) -> None:
     assert loading.say("position startpos moves e2e4", "go infinite", "isready", "stop") == "readyok\n"
     said = loading.load()
@@ -226,18 +217,12 @@ def test_a_ponderhit_while_the_engine_is_loaded_starts_the_clock_and_stops_nothi
     assert "info depth 4 " in said and said.count("bestmove") == 1
 
 
-def test_a_warm_isready_sets_up_the_position_received_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.BytesIO()
-    session = UciSession(Output(stream))
-    began = threading.Event()
-    monkeypatch.setattr(warmup, "warm_up", began.wait)
-    run(session, COMMANDS["position"], "fen rubbish")
-    assert stream.getvalue() == b""
-    began.set()
-    session.ready()
-    run(session, COMMANDS["isready"], "")
-    assert stream.getvalue().decode().splitlines()[-1] == "readyok"
-    assert "error: position" in stream.getvalue().decode()
+def test_a_warm_isready_sets_up_the_position_received_before_it(loading: Loading) -> None:
+    assert loading.say("position fen rubbish") == ""
+    loading.loaded.set()
+    loading.session.ready()
+    said = loading.say("isready")
+    assert "error: position" in said and said.splitlines()[-1] == "readyok"
 
 
 def test_a_clock_that_cannot_wait_gets_a_quick_legal_move(session: Session) -> None:
@@ -362,7 +347,7 @@ def test_perft_waits_for_the_engine_and_is_no_search(monkeypatch: pytest.MonkeyP
 def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_over(line: str) -> None:
     session = UciSession(Output(io.BytesIO()))
     session._runtime = unittest.mock.MagicMock()
-    session._pending["Clear Hash"] = None
+    session._pending["Clear Hash"] = OptionSetting(find("Clear Hash"), None)
 
     def search(go: WaitingGo) -> None:
         time.sleep(0.2)

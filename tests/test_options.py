@@ -1,4 +1,4 @@
-"""What the UCI options do: strength, win-draw-loss, analysis, log, opponent, book and endgame tables."""
+"""What the UCI options do: strength, win-draw-loss, analysis, log, book and endgame tables."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_stalemate_is_a_certain_draw(talk: Talk) -> None:
     assert info.startswith("info depth 0 ") and " score cp 0 wdl 0 1000 0 " in info and best == "bestmove (none)"
 
 
-# Log and opponent
+# Log
 
 
 def test_the_log_has_all_that_was_said_and_heard_with_the_time(talk: Talk, tmp_path: Path) -> None:
@@ -187,12 +187,6 @@ def test_a_log_that_cannot_be_written_is_an_error_and_no_more(talk: Talk, tmp_pa
     (error,) = talk.say(f"setoption name Debug Log File value {tmp_path / 'no' / 'where'}")
     assert error.startswith("info string error: Debug Log File: cannot open ")
     assert talk.say("isready") == ["readyok"]
-
-
-def test_the_opponent_matters_only_to_those_who_debug(talk: Talk) -> None:
-    setting = "setoption name UCI_Opponent value GM 2800 human Gary K"
-    assert talk.say(setting) == []
-    assert talk.say("debug on", setting) == ["info string opponent: GM 2800 human Gary K"]
 
 
 # Book

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import threading
 import time
@@ -20,12 +21,13 @@ from merino.engine.search.bench import POSITIONS, run_bench
 from merino.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
 from merino.engine.search.parameters import EXCHANGE_VALUES, parameter_values
 from merino.engine.search.search_run import Budget, SearchRun
-from merino.engine.search.searcher import Searcher
+from merino.engine.search.searcher import Searcher, think
 from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.tree import is_draw, make_null_move
 from merino.engine.search.worker import RootLine, Worker
 from merino.eval.families import default
 from tests.boards import KIWIPETE
+from tests.talk import FakeSearcher
 
 # Mates found by construction or well known: (position, moves to mate).
 MATES = [
@@ -64,6 +66,13 @@ def _fresh(searcher: Searcher) -> None:
     searcher.move_overhead = 50
 
 
+def line_of(searcher: Searcher, fen: str, limits: Limits) -> Line:
+    """The last line of a search."""
+    line = searcher.search(fen, limits).line
+    assert line is not None
+    return line
+
+
 def brute_force_mate(board: chess.Board, moves: int) -> bool:
     """Whether the side to move can force mate in at most `moves`, by trying everything."""
     for move in list(board.legal_moves):
@@ -88,8 +97,8 @@ def brute_force_mate(board: chess.Board, moves: int) -> bool:
 
 @pytest.mark.parametrize(("fen", "mate"), MATES)
 def test_a_forced_mate_is_found_with_its_exact_length_and_line(searcher: Searcher, fen: str, mate: int) -> None:
-    line = searcher.search(Position(fen), Limits(nodes=400_000)).line
-    assert line is not None and line.score.mate == mate and len(line.pv) == 2 * mate - 1
+    line = line_of(searcher, fen, Limits(nodes=400_000))
+    assert line.score.mate == mate and len(line.pv) == 2 * mate - 1
     position = Position(fen)
     for move in line.pv:
         position.push_uci(move.uci())
@@ -97,20 +106,12 @@ def test_a_forced_mate_is_found_with_its_exact_length_and_line(searcher: Searche
     if mate <= 2:
         assert brute_force_mate(chess.Board(fen), mate)
         assert mate == 1 or not brute_force_mate(chess.Board(fen), mate - 1)
-
-
-@pytest.mark.parametrize(("fen", "mate"), MATES)
-def test_go_mate_finds_the_mate_at_full_width_and_ends(searcher: Searcher, fen: str, mate: int) -> None:
-    line = searcher.search(Position(fen), Limits(mate=mate)).line
-    assert line is not None
-    assert line.score.mate == mate
-    assert line.depth <= 2 * mate
+    full_width = line_of(searcher, fen, Limits(mate=mate))
+    assert full_width.score.mate == mate and full_width.depth <= 2 * mate
 
 
 def test_go_mate_ends_without_a_mate(searcher: Searcher) -> None:
-    line = searcher.search(Position("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), Limits(mate=1)).line
-    assert line is not None
-    assert line.score.mate is None
+    assert line_of(searcher, "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", Limits(mate=1)).score.mate is None
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -207,21 +208,15 @@ def test_the_stronger_side_avoids_a_repetition(searcher: Searcher) -> None:
 
 def test_the_weaker_side_takes_a_perpetual_check(searcher: Searcher) -> None:
     """White is far behind, but his queen checks on e8 and h5 for ever."""
-    line = searcher.search(Position("6k1/6p1/8/7Q/8/8/rq4PP/7K w - - 0 1"), Limits(depth=9)).line
-    assert line is not None
-    assert line.score == 0
+    assert line_of(searcher, "6k1/6p1/8/7Q/8/8/rq4PP/7K w - - 0 1", Limits(depth=9)).score == 0
 
 
 def test_the_fifty_move_rule_counts_as_a_draw(searcher: Searcher) -> None:
-    line = searcher.search(Position("8/8/8/8/3k4/8/1R6/4K3 w - - 99 80"), Limits(depth=5)).line
-    assert line is not None
-    assert line.score == 0
+    assert line_of(searcher, "8/8/8/8/3k4/8/1R6/4K3 w - - 99 80", Limits(depth=5)).score == 0
 
 
 def test_a_mate_on_the_hundredth_ply_counts(searcher: Searcher) -> None:
-    line = searcher.search(Position("k7/8/1K6/8/8/8/8/7R w - - 99 80"), Limits(depth=3)).line
-    assert line is not None
-    assert line.score.mate == 1
+    assert line_of(searcher, "k7/8/1K6/8/8/8/8/7R w - - 99 80", Limits(depth=3)).score.mate == 1
 
 
 def test_a_move_that_leaves_a_bare_king_without_one_is_no_mate(searcher: Searcher) -> None:
@@ -359,15 +354,18 @@ def test_a_search_move_that_is_given_often_is_one_move(searcher: Searcher, times
 
 
 def test_the_node_limit_is_hardly_exceeded(searcher: Searcher) -> None:
-    line = searcher.search(Position(), Limits(nodes=5000)).line
-    assert line is not None
+    line = line_of(searcher, "startpos", Limits(nodes=5000))
     assert 4000 < line.nodes <= 5000 + 64
 
 
-def test_move_time_is_kept(searcher: Searcher) -> None:
-    began = time.perf_counter()
-    assert searcher.search(Position(), Limits(movetime=300)).best is not None
-    assert 0.15 < time.perf_counter() - began < 1.0
+def test_a_search_on_the_clock_ends_by_itself(searcher: Searcher) -> None:
+    done, began = threading.Event(), time.perf_counter()
+    searcher.start(Position(), Limits(movetime=300), lambda line: None, lambda result: done.set())
+    try:
+        assert done.wait(20)
+        assert 0.15 < time.perf_counter() - began < 1.0
+    finally:
+        searcher.stop()
 
 
 def test_an_infinite_search_waits_for_stop_even_with_a_mate(searcher: Searcher) -> None:
@@ -479,7 +477,7 @@ def test_the_budget_gets_of_each_iteration_what_its_line_says(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged: list[tuple[int, int, float]] = []
-    monkeypatch.setattr("merino.engine.search.search_run.MIN_NODES", 0)
+    monkeypatch.setattr("merino.engine.search.iterative_deepening.MIN_NODES", 0)
     monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: judged.append(what))
     lines: list[Line] = []
     fen = "8/8/8/3k4/8/p7/3K4/8 w - - 0 1"  # White slowly sees what the pawn is worth
@@ -505,19 +503,9 @@ def test_scores_near_the_fifty_move_rule_say_nothing_of_the_position_far_from_it
     assert scores[92] == 0 and min(scores[80], scores[0]) > 900
 
 
-def test_a_search_on_the_clock_ends_by_itself(searcher: Searcher) -> None:
-    done = threading.Event()
-    searcher.start(Position(), Limits(movetime=200), lambda line: None, lambda result: done.set())
-    try:
-        assert done.wait(20)
-    finally:
-        searcher.stop()
-
-
 def test_threads_share_the_work(searcher: Searcher) -> None:
     pair = Searcher(hash_mb=16, threads=2)
-    line = pair.search(Position(), Limits(depth=9)).line
-    assert line is not None
+    line_of(pair, "startpos", Limits(depth=9))
     assert all(worker.nodes > 100 for worker in pair._workers)
 
 
@@ -561,3 +549,64 @@ def test_a_null_move_is_no_step_toward_the_fifty_move_rule(halfmove: int) -> Non
     worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(f"4k3/pp3p2/8/8/8/8/PPP2PPP/R3K3 w - - {halfmove} 80"), full_width=False)
     assert _draw_after_a_pass(worker.record) == (False, 0)
+
+
+# A search watched without a terminal: what the display is shown, and how the search is cut short.
+
+
+class Record:
+    """A display that keeps what it is shown."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.finished = 0
+
+    def show(self, line: Line) -> None:
+        self.lines.append(line)
+
+    def finish(self) -> None:
+        self.finished += 1
+
+
+def never() -> bool:
+    return False
+
+
+def test_the_display_is_shown_each_line_and_the_end() -> None:
+    searcher, display = FakeSearcher(), Record()
+    searcher.second_line = True
+    result, was_cut_short = think(searcher, Position(), Limits(), display, never)
+    assert [line.multipv for line in display.lines] == [1, 2] and display.finished == 1
+    assert not was_cut_short and result.best == display.lines[0].pv[0]
+
+
+def test_somebody_in_a_hurry_ends_the_search() -> None:
+    searcher, display = FakeSearcher(), Record()
+    searcher.endless = True
+    result, was_cut_short = think(searcher, Position(), Limits(infinite=True), display, lambda: bool(display.lines))
+    assert was_cut_short and isinstance(result, SearchResult) and display.finished == 1
+
+
+def test_ctrl_c_ends_the_search_and_raises_nothing() -> None:
+    searcher, display = FakeSearcher(), Record()
+    searcher.endless = True
+    searcher.on_start = _thread.interrupt_main
+    _, was_cut_short = think(searcher, Position(), Limits(infinite=True), display, never)
+    assert was_cut_short
+
+
+def test_after_the_search_ctrl_c_interrupts_again() -> None:
+    think(FakeSearcher(), Position(), Limits(), Record(), never)
+    with pytest.raises(KeyboardInterrupt):
+        _thread.interrupt_main()
+        threading.Event().wait(5)
+
+
+def test_a_search_can_be_watched_from_another_thread() -> None:
+    heard: list[bool] = []
+    watcher = threading.Thread(
+        target=lambda: heard.append(think(FakeSearcher(), Position(), Limits(), Record(), never)[1])
+    )
+    watcher.start()
+    watcher.join(20)
+    assert heard == [False]

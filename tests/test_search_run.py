@@ -1,21 +1,28 @@
 """Budgets: never more than the clock, sensible shares, exact move times."""
 
 import itertools
+from collections.abc import Mapping
 
 import pytest
 
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import by_name, parameter_values
-from merino.engine.search.search_run import DEFAULT_SHARE, MAX_OF_CLOCK, budget
+from merino.engine.search.search_run import DEFAULT_SHARE, MAX_OF_CLOCK, Budget, budget
 
 NUMBERS = by_name(parameter_values())
 CLOCKS = list(itertools.product((0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
 
 
+def planned(limits: Limits, side: int = 0, overhead: int = 50, numbers: Mapping[str, int] = NUMBERS) -> Budget:
+    """The budget of a side with a clock."""
+    plan = budget(limits, side, overhead, numbers)
+    assert plan is not None
+    return plan
+
+
 @pytest.mark.parametrize(("clock", "increment", "moves"), CLOCKS)
 def test_a_budget_never_exceeds_the_clock(clock: int, increment: int, moves: int | None) -> None:
-    plan = budget(Limits(time=(clock, None), increment=(increment, 0), moves_to_go=moves), 0, 50, NUMBERS)
-    assert plan is not None
+    plan = planned(Limits(time=(clock, None), increment=(increment, 0), moves_to_go=moves))
     assert 0 < plan.soft <= plan.hard <= max(1.0, MAX_OF_CLOCK * (clock - 50))
 
 
@@ -26,22 +33,18 @@ def test_without_a_clock_there_is_no_budget() -> None:
 
 def test_each_side_has_its_own_clock() -> None:
     limits = Limits(time=(60_000, 1_000))
-    white, black = budget(limits, 0, 50, NUMBERS), budget(limits, 1, 50, NUMBERS)
-    assert white is not None and black is not None
-    assert white.soft > 10 * black.soft
+    assert planned(limits, 0).soft > 10 * planned(limits, 1).soft
 
 
 def test_a_move_time_is_used_up_but_for_the_overhead() -> None:
-    plan = budget(Limits(movetime=1000), 0, 50, NUMBERS)
-    assert plan is not None
+    plan = planned(Limits(movetime=1000))
     assert plan.is_exact
     assert plan.hard == 950
     assert not plan.should_stop(900, 6, 0, 0.9)
 
 
 def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settled() -> None:
-    plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
-    assert plan is not None
+    plan = planned(Limits(time=(60_000, None)))
     assert plan.should_stop(plan.soft, 6, 0, 0.5)
     assert not plan.should_stop(plan.soft, 0, 0, 0.5)
     assert not plan.should_stop(plan.soft, 6, 100, 0.5)
@@ -49,25 +52,21 @@ def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settl
 
 
 def test_what_was_pondered_counts_unless_the_time_is_exact() -> None:
-    plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
-    assert plan is not None
+    plan = planned(Limits(time=(60_000, None)))
     after = plan.after(plan.soft - 100)
     assert after.should_stop(100, 6, 0, 0.5) and not after.should_stop(50, 3, 0, DEFAULT_SHARE)
     assert after.left == pytest.approx(plan.hard - plan.soft + 100)
     assert plan.after(3 * plan.hard).left == 0
-    exact = budget(Limits(movetime=1000), 0, 50, NUMBERS)
-    assert exact is not None and exact.after(5000) == exact
+    exact = planned(Limits(movetime=1000))
+    assert exact.after(5000) == exact
 
 
 def test_what_a_move_took_of_the_nodes_shows_how_sure_it_is() -> None:
-    plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
-    assert plan is not None
+    plan = planned(Limits(time=(60_000, None)))
     assert plan.should_stop(plan.soft, 3, 0, 0.9)
     assert not plan.should_stop(plan.soft, 3, 0, 0.3)
-    indifferent = budget(
-        Limits(time=(60_000, None)), 0, 50, NUMBERS | {"clock_node_share": 0, "clock_falling_score": 0}
-    )
-    assert indifferent is not None
+    numbers = NUMBERS | {"clock_node_share": 0, "clock_falling_score": 0}
+    indifferent = planned(Limits(time=(60_000, None)), numbers=numbers)
     assert indifferent.should_stop(indifferent.soft, 3, 100, 0.3)
     assert not indifferent.should_stop(indifferent.soft - 1, 3, 0, 0.9)
 
@@ -75,17 +74,14 @@ def test_what_a_move_took_of_the_nodes_shows_how_sure_it_is() -> None:
 def test_a_game_of_hundred_moves_fits_into_the_clock() -> None:
     left = 10_000.0
     for _ in range(100):
-        plan = budget(Limits(time=(int(left), None), increment=(100, 0)), 0, 50, NUMBERS)
-        assert plan is not None
+        plan = planned(Limits(time=(int(left), None), increment=(100, 0)))
         left += 100 - min(plan.soft * 1.4, plan.hard) - 50
         assert left > 0
 
 
 def soft_limit(increment: tuple[int, int] = (0, 0), moves: int | None = None) -> float:
     """The soft limit of White with ten minutes."""
-    plan = budget(Limits(time=(600_000, 600_000), increment=increment, moves_to_go=moves), 0, 0, NUMBERS)
-    assert plan is not None
-    return plan.soft
+    return planned(Limits(time=(600_000, 600_000), increment=increment, moves_to_go=moves), overhead=0).soft
 
 
 def test_the_own_increment_lengthens_a_move_and_that_of_the_other_side_does_not() -> None:
@@ -96,8 +92,8 @@ def test_the_own_increment_lengthens_a_move_and_that_of_the_other_side_does_not(
 def test_a_move_before_the_control_leaves_as_much_for_each_to_come_and_for_one_more() -> None:
     for moves in (2, 5, 20):
         assert soft_limit(moves=moves) == pytest.approx(600_000 / (moves + 1))
-    last = budget(Limits(time=(600_000, None), moves_to_go=1), 0, 0, NUMBERS)
-    assert last is not None and last.soft <= last.hard <= 300_000, "even then half of the clock is left"
+    last = planned(Limits(time=(600_000, None), moves_to_go=1), overhead=0)
+    assert last.soft <= last.hard <= 300_000, "even then half of the clock is left"
 
 
 def test_a_control_in_many_moves_is_played_as_a_game_without_one() -> None:
@@ -105,8 +101,7 @@ def test_a_control_in_many_moves_is_played_as_a_game_without_one() -> None:
 
 
 def test_of_a_short_move_time_at_most_a_tenth_is_kept_back() -> None:
-    plan = budget(Limits(movetime=100), 0, 50, NUMBERS)
-    assert plan is not None and plan.hard == 90
+    assert planned(Limits(movetime=100)).hard == 90
 
 
 @pytest.mark.parametrize(("increment", "gain"), [(0, -100.0), (60, -40.0), (1000, 9.0 * NUMBERS["clock_increment"])])

@@ -130,8 +130,15 @@ def test_go_alone_searches_until_stop(engine: UciProcess) -> None:
     engine.ask("stop", until="bestmove")
 
 
-@pytest.mark.parametrize("fen", [MATE_IN_ONE, MATED, STALEMATED])
-@pytest.mark.parametrize("go", ["go infinite", "go ponder depth 2", "go infinite depth 2", "go ponder wtime 9 btime 9"])
+@pytest.mark.parametrize(
+    ("fen", "go"),
+    [
+        (MATE_IN_ONE, "go infinite depth 2"),
+        (MATE_IN_ONE, "go ponder wtime 9 btime 9"),
+        (MATED, "go infinite"),
+        (STALEMATED, "go ponder depth 2"),
+    ],
+)
 def test_infinite_and_ponder_wait_for_the_gui(engine: UciProcess, fen: str, go: str) -> None:
     engine.send(f"position fen {fen}", go)
     with pytest.raises(TimeoutError):
@@ -141,8 +148,7 @@ def test_infinite_and_ponder_wait_for_the_gui(engine: UciProcess, fen: str, go: 
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is read from /proc")
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("go", ["go infinite depth 2", "go ponder depth 2", "go ponder mate 1", "go infinite mate 1"])
+@pytest.mark.parametrize(("go", "threads"), [("go infinite depth 2", 1), ("go ponder mate 1", 2)])
 def test_waiting_for_the_gui_costs_no_processor_time(engine: UciProcess, go: str, threads: int) -> None:
     engine.send(f"position fen {MATE_IN_ONE}", f"setoption name Threads value {threads}", go)
     engine.read_until("info depth 1")

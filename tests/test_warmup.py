@@ -110,22 +110,12 @@ def test_one_core_compiles_everything_itself(
 def test_parts_without_code_are_compiled_in_parallel(
     second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    names = [PLAY, "formats", "match", "study", "lab"]
     monkeypatch.setattr(warmup, "must_compile", lambda _: False)
+    monkeypatch.setattr(warmup, "parts", lambda: dict.fromkeys(names, lambda: None))
+    list(warmup.warm_up_parts(names))
+    assert second_processes == []
     monkeypatch.setattr(warmup, "has_code", lambda group: group == "study")
-    assert [name for name, _ in warmup.warm_up_parts([PLAY, "formats", "match", "study", "lab"])] == [
-        PLAY,
-        "formats",
-        "match",
-        "study",
-        "lab",
-    ]
+    assert [name for name, _ in warmup.warm_up_parts(names)] == names
     assert [process.args[4:] for process in second_processes] == [["formats"], ["lab"]]
     assert [process.returncode for process in second_processes] == [0, 0]
-
-
-def test_parts_that_are_compiled_need_no_second_process(
-    second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(warmup, "must_compile", lambda _: False)
-    list(warmup.warm_up_parts([PLAY, "formats"]))
-    assert second_processes == []

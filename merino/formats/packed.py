@@ -30,7 +30,7 @@ from merino.core.board.position import NO_SQUARE, POSITION, compute_key, compute
 from merino.core.common import files
 from merino.core.common.errors import MerinoError
 from merino.core.common.files import open_user_file
-from merino.core.common.sealed import RowFile, tell_unsealed
+from merino.core.common.sealed import RowFile, warn_unsealed
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import clear_record, record_dtype
 
@@ -114,7 +114,7 @@ def checked_blocks(blocks: Iterable[np.ndarray], name: str) -> Iterator[np.ndarr
         wrong, first = wrong + len(damaged), first + len(some)
         yield some
     if not marked:
-        tell_unsealed(name.strip("'"))
+        warn_unsealed(name.strip("'"))
     elif 0 < wrong <= marked // 2:  # were it more, the bytes would be those of another program
         raise PackedError(f"{name} was damaged after it was written: a checksum is wrong ({_place(first_wrong)})")
 

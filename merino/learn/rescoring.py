@@ -28,7 +28,7 @@ from merino.core.board.bitboard import WHITE
 from merino.core.board.movegen import MAX_MOVES, make_each
 from merino.core.board.position import POSITION
 from merino.core.common.files import STATE, held_or, is_there, read_user_file, write_whole, writing
-from merino.core.common.sealed import as_json, checksum, tell_unsealed
+from merino.core.common.sealed import as_json, checksum, warn_unsealed
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry
 from merino.engine.search.choice import search_all
@@ -211,7 +211,7 @@ class ScoreFile:
         if not content.startswith((_MARK.encode(), _OLD_MARK.encode())):
             raise LearnError(f"'{self.path}' is in the way: learn did not write it; move it away")
         if content.startswith(_OLD_MARK.encode() + head):
-            tell_unsealed(str(self.path))
+            warn_unsealed(str(self.path))
             self._read_batches(content, len(_OLD_MARK) + len(head), _OLD_HEAD)
             return 0
         if not content.startswith(_MARK.encode() + head):

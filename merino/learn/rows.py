@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from merino.core.board.fen import to_fen
-from merino.core.common.sealed import RowFile, let_go, tell_no_room
+from merino.core.common.sealed import RowFile, let_go, warn_no_room
 from merino.core.compiled.jit import entry, kernel
 from merino.eval.linear.compiled import addresses_of, counts_of, scores_of, side_counts
 from merino.eval.linear.phases import by_stage
@@ -131,7 +131,7 @@ class _Features:
                 self._kept = self._kept[:0]
                 return
         except OSError as error:
-            tell_no_room(error)
+            warn_no_room(error)
             before = self._kept if self._file is None else self._file.array()
             self._file, self._most = None, sys.maxsize
             self._kept = np.zeros((last, self._terms), dtype=np.int16)

@@ -33,7 +33,7 @@ from merino.core.board.fen import COLOUR_NAMES, FenError
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.common.about import NAME, __version__
 from merino.core.common.files import STATE, is_there, read_user_file, write_whole, writing
-from merino.core.common.sealed import checksum, tell_unsealed
+from merino.core.common.sealed import checksum, warn_unsealed
 from merino.core.common.text import GREY, SETTINGS, counted, in_one_line, load_matplotlib, saved, without_controls
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import as_chess_move, board_of, san_line
@@ -483,7 +483,7 @@ class Partial:
             if int(head[1]) != number or content[after - len(_GAP) : after] != _GAP:
                 break
             if head[3] is None:
-                tell_unsealed(str(self.path))
+                warn_unsealed(str(self.path))
             elif head[3].decode() != checksum(game):
                 log.warning("game %d of '%s' is damaged: it and those after it are annotated again", number, self.path)
                 break

@@ -66,55 +66,29 @@ def by_name(commands: Sequence[Command]) -> dict[str, Command]:
 
 
 # The commands of the lab, as `merino help` lists them.
+# fmt: off
 LAB = (
-    Command(
-        "article [OPTIONS]",
-        "merino.lab.article:run_article",
-        "Learn the versions of the article on GreKo 2015 ML, and play each against their start.",
-    ),
-    Command(
-        "points FILE ...",
-        "merino.lab.points.command:run_points",
-        "Estimate the values of the pieces from the games of PGN files.",
-        ("piece-values",),
-    ),
-    Command(
-        "profile GAMES.pgn --player NAME",
-        "merino.lab.people.profile_command:run_profile",
-        "Say what a player's moves lose, when, and by which mistakes.",
-    ),
-    Command(
-        "drill GAMES.pgn --player NAME",
-        "merino.lab.people.drill_command:run_drill",
-        "Practise from a player's own mistakes.",
-    ),
-    Command(
-        "cluster [ADDRESS]",
-        "merino.lab.cluster.command:run_cluster",
-        "Explain how to use many machines; check and measure theirs.",
-    ),
-    Command(
-        "spsa COMMAND ...",
-        "merino.lab.tune.command:run_spsa",
-        "Tune parameters by games, scan one, simulate or plan a tune.",
-    ),
-    Command(
-        "net FILE",
-        "merino.lab.nets.net_command:run_net",
-        "Show the shape and training of a net, and its piece values.",
-    ),
+    Command("article [OPTIONS]", "merino.lab.article:run_article",
+            "Learn the versions of the article on GreKo 2015 ML, and play each against their start."),
+    Command("points FILE ...", "merino.lab.points.command:run_points",
+            "Estimate the values of the pieces from the games of PGN files.", ("piece-values",)),
+    Command("profile GAMES.pgn --player NAME", "merino.lab.people.profile_command:run_profile",
+            "Say what a player's moves lose, when, and by which mistakes."),
+    Command("drill GAMES.pgn --player NAME", "merino.lab.people.drill_command:run_drill",
+            "Practise from a player's own mistakes."),
+    Command("cluster [ADDRESS]", "merino.lab.cluster.command:run_cluster",
+            "Explain how to use many machines; check and measure theirs."),
+    Command("spsa COMMAND ...", "merino.lab.tune.command:run_spsa",
+            "Tune parameters by games, scan one, simulate or plan a tune."),
+    Command("net FILE", "merino.lab.nets.net_command:run_net",
+            "Show the shape and training of a net, and its piece values."),
     Command("train FILE ...", "merino.lab.nets.train_command:run_train", "Train a net from scored positions."),
-    Command(
-        "night --hours H",
-        "merino.lab.nets.night_command:run_night",
-        "Make stronger and stronger nets: play, train and prove by a match.",
-    ),
-    Command(
-        "features EXPR [FEN]",
-        "merino.lab.nets.features_command:run_features",
-        "Show a feature set of nets, and its features in a position.",
-    ),
+    Command("night --hours H", "merino.lab.nets.night_command:run_night",
+            "Make stronger and stronger nets: play, train and prove by a match."),
+    Command("features EXPR [FEN]", "merino.lab.nets.features_command:run_features",
+            "Show a feature set of nets, and its features in a position."),
 )
+# fmt: on
 
 # What answers the explorer's panels of the lab: requests by method and address, and work that a WebSocket follows.
 LAB_ROUTES = (

@@ -33,7 +33,7 @@ _HALF_IN_TEXT = re.compile(f"{_ESCAPED_HALF}|{_HALF.pattern}")
 KEY = "checksum"  # in the object of a file
 
 log = logging.getLogger(__name__)
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 class DamageError(ValueError):
@@ -61,7 +61,7 @@ def check(values: Mapping[str, Any], name: str, rest: bytes | memoryview = b"") 
     """
     plain = {key: value for key, value in values.items() if key != KEY}
     if KEY not in values:
-        tell_unsealed(name)
+        warn_unsealed(name)
         return plain
     try:
         found = _checksum_of(plain, rest)
@@ -93,10 +93,10 @@ def compare(written: str, found: str) -> None:
         raise DamageError(f"it was damaged after it was written: its checksum is {written[:8]}, not {found}")
 
 
-def tell_unsealed(name: str) -> None:
+def warn_unsealed(name: str) -> None:
     """Say in the log, once for each file, that damage in it could not be seen."""
-    if name not in _told:
-        _told.add(name)
+    if name not in _warned:
+        _warned.add(name)
         log.warning(
             "'%s' has no checksum, since Merino 1.0 or another program wrote it: damage in it would not be seen", name
         )
@@ -208,7 +208,7 @@ class RowFile:
         return OSError(error.errno, os.strerror(error.errno or 0), str(self._folder))
 
 
-def tell_no_room(error: OSError) -> None:
+def warn_no_room(error: OSError) -> None:
     """Say in the log that rows stay in memory."""
     log.warning("no room for rows in '%s' (%s): they are kept in memory", error.filename, error.strerror)
 

@@ -35,7 +35,7 @@ from numba.np import arrayobj
 
 from merino.core.common.files import writing_whole
 from merino.core.compiled.cache import CACHE_GROUPS, folder_of, group_of, holds_code
-from merino.core.compiled.compiling import WATCH, NoCollections
+from merino.core.compiled.compiling import WATCH
 
 log = logging.getLogger(__name__)
 
@@ -327,9 +327,8 @@ ENTRIES: list[Any] = []  # all that have been declared
 install()
 if CHECKS_BOUNDS:
     name_lines()
-for listener in (WATCH, NoCollections()):
-    event.Listener.register(type(listener))
-    event.register("numba:compile", listener)
+event.Listener.register(type(WATCH))
+event.register("numba:compile", WATCH)
 
 # Kernels in a tuple to unroll, or as an argument whose address is taken, count as "first-class functions". Each use
 # here is resolved to the one function when it is compiled, which is all that is asked of the feature.

@@ -1,7 +1,5 @@
 """PGN games read by python-chess, as positions of ours with the moves that led there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

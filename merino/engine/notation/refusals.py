@@ -1,7 +1,5 @@
 """Why a move cannot be played, in words for the person who typed it. The rules are python-chess's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ key is a field below, with its meaning; `tools/report_schema.py` makes the table
 name or meaning of a key needs a new VERSION; a new key does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The part of a report that needs no search: terms, pieces, and the difference of two evaluations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,21 +9,7 @@ import numpy as np
 
 from merino.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.engine.notation.san import score_text
-from merino.engine.report.phrases import summarise
-from merino.engine.report.schema import (
-    VERSION,
-    BesidePieceReport,
-    BesideReport,
-    ChangeReport,
-    GroupReport,
-    PieceChangeReport,
-    PieceReport,
-    PositionReport,
-    ScoreReport,
-    StaticReport,
-    TermChangeReport,
-    TermReport,
-)
+from merino.engine.report import phrases, schema
 from merino.engine.search.limits import Score
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine
@@ -35,12 +19,14 @@ NOISE = 1e-9  # centipawns; rounding error of a sum
 NOTHING = 0.0  # added to a number, so that it is never -0.0
 
 
-def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with_pieces: bool = True) -> PositionReport:
+def report_evaluation(
+    record: np.ndarray, fen: str, evaluation: Evaluation, with_pieces: bool = True
+) -> schema.PositionReport:
     """The report without search and moves of `record`, POSITION[1], whose FEN is `fen`."""
     values = evaluation.value_pieces(record) if with_pieces else PieceValues(evaluation.explain(record), (), ())
     explanation = values.explanation
-    return PositionReport(
-        version=VERSION,
+    return schema.PositionReport(
+        version=schema.VERSION,
         fen=fen,
         to_move="white" if explanation.turn == WHITE else "black",
         fault=None,
@@ -56,30 +42,32 @@ def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with
         shared_cp=values.shared_cp,
         shared_terms={credit.name: credit.cp for credit in values.shared},
         moves=(),
-        summary=summarise(values),
+        summary=phrases.summarise(values),
     )
 
 
-def with_beside(report: PositionReport, record: np.ndarray, evaluation: Evaluation | None) -> PositionReport:
+def with_beside(
+    report: schema.PositionReport, record: np.ndarray, evaluation: Evaluation | None
+) -> schema.PositionReport:
     """The report of POSITION[1], with a second evaluation of it added; unchanged for None."""
     return report if evaluation is None else replace(report, beside=_beside(record, evaluation))
 
 
-def _beside(record: np.ndarray, evaluation: Evaluation) -> BesideReport:
+def _beside(record: np.ndarray, evaluation: Evaluation) -> schema.BesideReport:
     values = evaluation.value_pieces(record)
     pieces = map(_piece, values.pieces)
-    return BesideReport(
+    return schema.BesideReport(
         evaluation=evaluation.name,
         score_cp=values.explanation.score_white,
         expected_score=values.explanation.expected_score,
         shared_cp=values.shared_cp,
-        pieces=tuple(BesidePieceReport(piece.square, piece.removal_cp, piece.attributed_cp) for piece in pieces),
+        pieces=tuple(schema.BesidePieceReport(piece.square, piece.removal_cp, piece.attributed_cp) for piece in pieces),
     )
 
 
-def report_change(change: Change) -> ChangeReport:
+def report_change(change: Change) -> schema.ChangeReport:
     """The change by moves."""
-    return ChangeReport(
+    return schema.ChangeReport(
         before_cp=change.before.score_white,
         after_cp=change.after.score_white,
         change_cp=change.score,
@@ -87,27 +75,29 @@ def report_change(change: Change) -> ChangeReport:
         rule_cp=change.rule,
         rounding_cp=change.rounding,
         rule=change.after.rule,
-        terms=tuple(TermChangeReport(term.name, term.group.title, term.net) for term in change.by_size if term.net),
+        terms=tuple(
+            schema.TermChangeReport(term.name, term.group.title, term.net) for term in change.by_size if term.net
+        ),
     )
 
 
-def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport:
+def report_score(score: Score, turn: int, evaluation: Evaluation) -> schema.ScoreReport:
     """A score for the side `turn`, from White's view."""
     sign = 1 if turn == WHITE else -1
     text = score_text(score, turn)
     if score.mate is not None:
-        return ScoreReport(None, sign * score.mate, text, float(sign * score.mate > 0))
-    return ScoreReport(sign * int(score), None, text, evaluation.expected_score(sign * int(score)))
+        return schema.ScoreReport(None, sign * score.mate, text, float(sign * score.mate > 0))
+    return schema.ScoreReport(sign * int(score), None, text, evaluation.expected_score(sign * int(score)))
 
 
-def report_piece_change(before: PieceReport, after: PieceReport | None) -> PieceChangeReport:
+def report_piece_change(before: schema.PieceReport, after: schema.PieceReport | None) -> schema.PieceChangeReport:
     """The change of a piece by a move; without `after` it was captured."""
     values: dict[str, Any] = {}
     for way in ("removal", "attributed", "shapley"):
         old, new = (None if piece is None else getattr(piece, f"{way}_cp") for piece in (before, after))
         change = None if old is None else (new or 0) - old
         values |= {f"{way}_before_cp": old, f"{way}_after_cp": new, f"{way}_change_cp": change}
-    return PieceChangeReport(
+    return schema.PieceChangeReport(
         piece=before.piece,
         square=before.square,
         piece_after=after.piece if after else None,
@@ -116,11 +106,11 @@ def report_piece_change(before: PieceReport, after: PieceReport | None) -> Piece
     )
 
 
-def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
+def difference(first: schema.ChangeReport, second: schema.ChangeReport) -> schema.ChangeReport:
     """The difference of two changes of the same position: the second minus the first."""
     groups = {term.name: term.group for term in (*first.terms, *second.terms)}
     own, other = ({term.name: term.change_cp for term in change.terms} for change in (first, second))
-    return ChangeReport(
+    return schema.ChangeReport(
         before_cp=first.after_cp,
         after_cp=second.after_cp,
         change_cp=second.after_cp - first.after_cp,
@@ -132,7 +122,7 @@ def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
     )
 
 
-def between(first: PositionReport, second: PositionReport) -> ChangeReport:
+def between(first: schema.PositionReport, second: schema.PositionReport) -> schema.ChangeReport:
     """The difference of two reports of a position; without terms if one of them has none.
 
     A term that only one of two sets has counts as 0 in the other.
@@ -142,7 +132,7 @@ def between(first: PositionReport, second: PositionReport) -> ChangeReport:
     groups = {term.name: term.group for terms in sides for term in terms}
     own, other = ({term.name: term.net_cp for term in terms} for terms in sides)
     whole = [report.static.non_term_cp if has_terms else report.static.sum_cp for report in (first, second)]
-    return ChangeReport(
+    return schema.ChangeReport(
         before_cp=first.static.score_cp,
         after_cp=second.static.score_cp,
         change_cp=second.static.score_cp - first.static.score_cp,
@@ -156,15 +146,15 @@ def between(first: PositionReport, second: PositionReport) -> ChangeReport:
 
 def _term_changes(
     groups: Mapping[str, str], first: Mapping[str, float], second: Mapping[str, float], least: float = 0.0
-) -> tuple[TermChangeReport, ...]:
+) -> tuple[schema.TermChangeReport, ...]:
     """The terms that differ by more than `least`, the most first; one that a side lacks counts as 0 there."""
     changes = {name: second.get(name, 0.0) - first.get(name, 0.0) for name in groups}
-    terms = [TermChangeReport(name, groups[name], cp) for name, cp in changes.items() if abs(cp) > least]
+    terms = [schema.TermChangeReport(name, groups[name], cp) for name, cp in changes.items() if abs(cp) > least]
     return tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name)))
 
 
-def _static(explanation: Explanation) -> StaticReport:
-    return StaticReport(
+def _static(explanation: Explanation) -> schema.StaticReport:
+    return schema.StaticReport(
         score_cp=explanation.score_white,
         sum_cp=explanation.sum,
         non_term_cp=explanation.non_term,
@@ -178,8 +168,8 @@ def _static(explanation: Explanation) -> StaticReport:
     )
 
 
-def _term(line: TermLine) -> TermReport:
-    return TermReport(
+def _term(line: TermLine) -> schema.TermReport:
+    return schema.TermReport(
         number=line.number,
         name=line.name,
         group=line.group.title,
@@ -197,8 +187,8 @@ def _term(line: TermLine) -> TermReport:
     )
 
 
-def _group(group: Group, lines: Sequence[TermLine]) -> GroupReport:
-    return GroupReport(
+def _group(group: Group, lines: Sequence[TermLine]) -> schema.GroupReport:
+    return schema.GroupReport(
         name=group.title,
         multiplier=group.multiplier,
         white_cp=math.fsum(line.white_cp for line in lines) + NOTHING,
@@ -207,9 +197,9 @@ def _group(group: Group, lines: Sequence[TermLine]) -> GroupReport:
     )
 
 
-def _piece(piece: PieceValue) -> PieceReport:
+def _piece(piece: PieceValue) -> schema.PieceReport:
     sign = 1 if piece.colour == WHITE else -1
-    return PieceReport(
+    return schema.PieceReport(
         square=SQUARE_NAMES[piece.square],
         piece=piece.letter,
         removal_cp=None if piece.removal is None else sign * piece.removal,

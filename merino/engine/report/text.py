@@ -1,7 +1,5 @@
 """The report of a position as text: its terms, its pieces, and changes by moves."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Sequence
 

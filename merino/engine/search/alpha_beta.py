@@ -10,35 +10,14 @@ from merino.core.board.move import NO_MOVE, PROMOTION, SQUARES, kind_of
 from merino.core.board.movegen import is_noisy
 from merino.core.compiled.jit import kernel
 from merino.core.compiled.memory import call_at
+from merino.engine.search import pruning, transposition
 from merino.engine.search.history import note_eval_change, note_searched, update_histories
 from merino.engine.search.limits import KNOWN_WIN, MATE_SCORE, MAX_PLY
 from merino.engine.search.move_picker import init_move_picker, next_move
-from merino.engine.search.pruning import (
-    NO_CUTOFF,
-    hindsight_extension,
-    internal_iterative_reduction,
-    late_move_reduction,
-    mate_distance_pruning,
-    prune_move,
-    prune_node,
-    singular_extension,
-    transposition_table_cutoff,
-    tt_adjusted_eval,
-)
 from merino.engine.search.see import captured_type
 from merino.engine.search.state import INFINITE
 from merino.engine.search.static_eval import set_static_eval, static_evaluation, update_correction_history
 from merino.engine.search.tablebase_probe import tablebase_cutoff
-from merino.engine.search.transposition import (
-    EXACT,
-    LOWER_BOUND,
-    bound_of,
-    entry_is_pv,
-    entry_move,
-    entry_score,
-    probe,
-    store,
-)
 from merino.engine.search.tree import count_node, is_draw, make_move, search_child, update_pv
 
 # Quiescence search: captures and promotions until the position is quiet; every move when in check.
@@ -54,23 +33,25 @@ def quiescence(s, ply, alpha, beta, depth):
     if ply >= MAX_PLY:
         return static_evaluation(s, ply)
     set_static_eval(s, ply, ZERO)  # while the table's entry is still on its way from memory
-    tt_entry = probe(s, ply)
-    if beta - alpha == 1 and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, 0):
-        return entry_score(tt_entry, ply)
+    tt_entry = transposition.probe(s, ply)
+    if beta - alpha == 1 and pruning.transposition_table_cutoff(
+        tt_entry, transposition.entry_score(tt_entry, ply), beta, 0
+    ):
+        return transposition.entry_score(tt_entry, ply)
     best = np.int64(-INFINITE)
     if position.checkers == ZERO:
         best = stand_pat(s, ply, alpha, beta, tt_entry)
         if best >= beta:
             return best
-    init_move_picker(s, ply, entry_move(tt_entry), position.checkers == ZERO)
-    here.tt_pv = beta - alpha > 1 or entry_is_pv(tt_entry)
+    init_move_picker(s, ply, transposition.entry_move(tt_entry), position.checkers == ZERO)
+    here.tt_pv = beta - alpha > 1 or transposition.entry_is_pv(tt_entry)
     return _search_noisy(s, ply, alpha, beta, best)
 
 
 @kernel
 def stand_pat(s, ply, alpha, beta, tt_entry):
     """Stand pat: the score of the side to move without a capture, as nobody has to capture."""
-    score = tt_adjusted_eval(tt_entry, s.plies[ply].static_eval, ply)
+    score = pruning.tt_adjusted_eval(tt_entry, s.plies[ply].static_eval, ply)
     if beta - alpha > 1 and abs(score) >= KNOWN_WIN:
         return s.plies[ply].static_eval  # a principal variation must lead to the mate it promises
     return score
@@ -115,8 +96,8 @@ def _search_noisy(s, ply, alpha, beta, best):
                     break
     if best == -INFINITE:
         return ply - MATE_SCORE  # in check without a move
-    bound = bound_of(best, old_alpha, beta)
-    store(s, ply, best_move, best, here.raw_eval, 0, bound, here.tt_pv)
+    bound = transposition.bound_of(best, old_alpha, beta)
+    transposition.store(s, ply, best_move, best, here.raw_eval, 0, bound, here.tt_pv)
     return best
 
 
@@ -135,33 +116,35 @@ def alpha_beta(s, ply, alpha, beta, depth):
         return 0
     if ply >= MAX_PLY:
         return static_evaluation(s, ply)
-    alpha, beta = mate_distance_pruning(ply, alpha, beta)
+    alpha, beta = pruning.mate_distance_pruning(ply, alpha, beta)
     if alpha >= beta:
         return alpha
     is_pv, is_excluding = beta - alpha > 1, here.excluded != NO_MOVE
-    tt_entry = ZERO if is_excluding else probe(s, ply)
-    if not is_pv and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, depth):
-        return entry_score(tt_entry, ply)
+    tt_entry = ZERO if is_excluding else transposition.probe(s, ply)
+    if not is_pv and pruning.transposition_table_cutoff(
+        tt_entry, transposition.entry_score(tt_entry, ply), beta, depth
+    ):
+        return transposition.entry_score(tt_entry, ply)
     if not is_excluding:
-        here.tt_pv = is_pv or entry_is_pv(tt_entry)
+        here.tt_pv = is_pv or transposition.entry_is_pv(tt_entry)
         set_static_eval(s, ply, tt_entry)
         note_eval_change(s, ply)
         score = tablebase_cutoff(s, ply, depth)
-        if score != NO_CUTOFF:
+        if score != pruning.NO_CUTOFF:
             return score
-        depth += hindsight_extension(s, ply, depth)
+        depth += pruning.hindsight_extension(s, ply, depth)
     s.plies[ply + 1].killers[0] = s.plies[ply + 1].killers[1] = NO_MOVE
     s.plies[ply + 2].cutoffs = 0
     may_prune = not is_pv and not is_excluding and not s.full_width and ply != s.null_move_verified_ply
     if may_prune and s.positions[ply].checkers == ZERO:
-        score = prune_node(s, ply, alpha, beta, depth, tt_entry)
-        if score != NO_CUTOFF:
+        score = pruning.prune_node(s, ply, alpha, beta, depth, tt_entry)
+        if score != pruning.NO_CUTOFF:
             return score
-    score = singular_extension(s, ply, beta, depth, tt_entry)
-    if score != NO_CUTOFF:
+    score = pruning.singular_extension(s, ply, beta, depth, tt_entry)
+    if score != pruning.NO_CUTOFF:
         return score
-    depth -= internal_iterative_reduction(s, ply, depth, tt_entry)
-    init_move_picker(s, ply, entry_move(tt_entry), False)
+    depth -= pruning.internal_iterative_reduction(s, ply, depth, tt_entry)
+    init_move_picker(s, ply, transposition.entry_move(tt_entry), False)
     return search_moves(s, ply, alpha, beta, depth)
 
 
@@ -177,7 +160,7 @@ def search_moves(s, ply, alpha, beta, depth):
         if move == here.excluded or ply == 0 and not is_searched_at_root(s, move):
             continue
         is_quiet = not is_noisy(position, move)
-        if best > -KNOWN_WIN and prune_move(s, ply, move, is_quiet, alpha, depth, searched):
+        if best > -KNOWN_WIN and pruning.prune_move(s, ply, move, is_quiet, alpha, depth, searched):
             continue
         searched += 1
         if ply == 0:
@@ -203,7 +186,7 @@ def search_moves(s, ply, alpha, beta, depth):
         return ply - MATE_SCORE if position.checkers else 0
     update_histories(s, ply, best_move, depth)
     if here.excluded == NO_MOVE and (ply > 0 or s.root_count == 0):
-        store_result(s, ply, best, best_move, bound_of(best, old_alpha, beta), depth)
+        store_result(s, ply, best, best_move, transposition.bound_of(best, old_alpha, beta), depth)
     return best
 
 
@@ -211,11 +194,11 @@ def search_moves(s, ply, alpha, beta, depth):
 def store_result(s, ply, best, best_move, bound, depth):
     """Store the result of a node in the table, and what it says of the static evaluation in the correction history."""
     here, position = s.plies[ply], s.positions[ply]
-    store(s, ply, best_move, best, here.raw_eval, depth, bound, here.tt_pv)
+    transposition.store(s, ply, best_move, best, here.raw_eval, depth, bound, here.tt_pv)
     if position.checkers != ZERO or best_move != NO_MOVE and is_noisy(position, best_move):
         return  # the score comes from tactics, which a static evaluation cannot see
     error = best - here.static_eval
-    if bound == EXACT or (bound == LOWER_BOUND) == (error > 0):
+    if bound == transposition.EXACT or (bound == transposition.LOWER_BOUND) == (error > 0):
         update_correction_history(s, ply, error, depth)
 
 
@@ -239,7 +222,7 @@ def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best):
     """
     here, p, is_pv = s.plies[ply], s.parameters, beta - alpha > 1
     new_depth = depth - 1 + (here.extension if move == here.hash_move else 0)
-    reduction = late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched)
+    reduction = pruning.late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched)
     make_move(s, ply, move)
     if searched == 1:
         return search_child(s, ply, alpha, beta, new_depth, not is_pv and not here.is_cut_node)

@@ -1,7 +1,5 @@
 """`merino bench`: the same positions to the same depth everywhere. The node count is the search's signature."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

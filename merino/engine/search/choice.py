@@ -8,8 +8,6 @@ The coefficients of players lie in `weights/people.toml`; `tools/fit_people.py` 
 it.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,22 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.board.bitboard import (
-    BISHOP,
-    BLACK,
-    FULL,
-    KING,
-    KNIGHT,
-    QUEEN,
-    RANK_1,
-    RANK_8,
-    ROOK,
-    WHITE,
-    ZERO,
-    bit,
-    popcount,
-    type_of,
-)
+from merino.core.board import bitboard
 from merino.core.board.game import Position
 from merino.core.board.makemove import make
 from merino.core.board.move import CASTLING, Move, destination_of, kind_of, origin_of
@@ -126,7 +109,7 @@ def shown_by(positions: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, np.
     moves, habits = np.zeros(len(children), dtype=np.int32), np.zeros((len(children), len(HABITS)))
     _play_all(positions, before, firsts, children, moves, habits)
     owner = np.repeat(np.arange(len(positions)), np.diff(firsts))
-    signs = np.where(positions["side"] == WHITE, 1.0, -1.0)
+    signs = np.where(positions["side"] == bitboard.WHITE, 1.0, -1.0)
     terms = signs[owner, None] * (features_of(children) - features_of(positions)[owner])
     return firsts, moves, children, np.concatenate([np.zeros((len(children), len(SIGHTS))), habits, terms], axis=1)
 
@@ -144,7 +127,7 @@ def _play_all(positions, before, firsts, children, moves, habits):
     scratch = np.zeros(MAX_MOVES, dtype=np.int32)
     for index in range(len(positions)):
         position = positions[index]
-        for number in range(generate(position, scratch, ALL, FULL)):
+        for number in range(generate(position, scratch, ALL, bitboard.FULL)):
             row, move = firsts[index] + number, np.int64(scratch[number])
             make(children[row], position, move)
             moves[row] = move
@@ -158,9 +141,9 @@ def _note_habits(position, child, move, before, habits):
     is_capture = is_noisy(position, move)
     habits[0] = is_capture
     habits[1] = is_capture and before[1] != 0 and destination == destination_of(before[1])
-    habits[2] = child.checkers != ZERO
+    habits[2] = child.checkers != bitboard.ZERO
     forward = (destination >> 3) - (origin >> 3)
-    if side_to_move(position) == BLACK:
+    if side_to_move(position) == bitboard.BLACK:
         forward = -forward
     habits[3] = forward < 0 and kind_of(move) != CASTLING
     habits[4] = before[0] != 0 and origin == destination_of(before[0])
@@ -176,16 +159,16 @@ def _note_castling(position, move, habits):
     side, origin = side_to_move(position), origin_of(move)
     own = position.colours[side]
     may_castle = position.castling & own
-    kind = type_of(position.board[origin])
+    kind = bitboard.type_of(position.board[origin])
     is_castling = kind_of(move) == CASTLING
-    is_kings = kind == KING and not is_castling
-    is_minor = kind == KNIGHT or kind == BISHOP
-    first_rank = RANK_1 if side == WHITE else RANK_8
+    is_kings = kind == bitboard.KING and not is_castling
+    is_minor = kind == bitboard.KNIGHT or kind == bitboard.BISHOP
+    first_rank = bitboard.RANK_1 if side == bitboard.WHITE else bitboard.RANK_8
     habits[5] = is_castling
-    habits[6] = is_kings and may_castle != ZERO
-    habits[7] = kind == ROOK and (may_castle & bit(origin)) != ZERO
-    habits[8] = is_kings and may_castle == ZERO and (position.pieces[QUEEN] & ~own) != ZERO
-    habits[9] = is_minor and (first_rank & bit(origin)) != ZERO and may_castle != ZERO
+    habits[6] = is_kings and may_castle != bitboard.ZERO
+    habits[7] = kind == bitboard.ROOK and (may_castle & bitboard.bit(origin)) != bitboard.ZERO
+    habits[8] = is_kings and may_castle == bitboard.ZERO and (position.pieces[bitboard.QUEEN] & ~own) != bitboard.ZERO
+    habits[9] = is_minor and (first_rank & bitboard.bit(origin)) != bitboard.ZERO and may_castle != bitboard.ZERO
 
 
 @entry
@@ -200,11 +183,11 @@ def search_all(records, positions, past, nodes, last_depth, scores):
     keys[: len(past)] = past
     total = 0
     for index in range(len(positions)):
-        if load_word(s.stop_address) != ZERO:
+        if load_word(s.stop_address) != bitboard.ZERO:
             break
         position = positions[index]
         if count_legal(position) == 0:
-            scores[index] = -MATE_SCORE if position.checkers != ZERO else 0
+            scores[index] = -MATE_SCORE if position.checkers != bitboard.ZERO else 0
             continue
         keys[len(past)] = position.key
         scores[index] = 0
@@ -235,7 +218,7 @@ KNOWN_SHARE = 0.95  # of the moves where an opening with a name goes on, which p
 
 def has_bare_king(position: Position, side: int) -> bool:
     """Whether this side has nothing but its king."""
-    return popcount(position.record[0]["colours"][side]) == 1
+    return bitboard.popcount(position.record[0]["colours"][side]) == 1
 
 
 class ChosenMove(NamedTuple):
@@ -280,7 +263,7 @@ class Chooser:
         wanted = np.flatnonzero(np.isin(moves, np.array(allowed, dtype=np.int32)))
         moves, children = moves[wanted], children[wanted]
         likings = columns[wanted, FIRST_HABIT:] @ people().usual(strength.elo)[FIRST_HABIT:]
-        likings[[Move(move).promotion in (BISHOP, ROOK) for move in moves.tolist()]] -= _UNHEARD_OF
+        likings[[Move(move).promotion in (bitboard.BISHOP, bitboard.ROOK) for move in moves.tolist()]] -= _UNHEARD_OF
         past = np.array(position.keys[-PAST:], dtype=np.uint64)
         self._worker.forget()
         self._table.clear()

@@ -1,7 +1,5 @@
 """What notebooks show, as HTML: the result of a search, and the report of a position, each next to its board."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from merino.core.board.bitboard import popcount
-from merino.core.board.game import Position
+from merino.core.board import bitboard, game
 
 if TYPE_CHECKING:
     import chess
@@ -164,9 +163,9 @@ def opening_lines() -> Iterator[tuple[NamedOpening, chess.Board]]:
         yield NamedOpening(*title.split(" ", 1)), boards[played]
 
 
-def known_moves(position: Position) -> Mapping[int, int]:
+def known_moves(position: game.Position) -> Mapping[int, int]:
     """The moves that lead on to named openings, each with the number of openings; empty where none is known."""
-    if sum(map(popcount, position.record[0]["colours"])) < MIN_MEN:
+    if sum(map(bitboard.popcount, position.record[0]["colours"])) < MIN_MEN:
         return {}  # so that a start, which tries its code on few men, need not read them
     return _known().get(position.keys[-1], {})
 
@@ -175,7 +174,7 @@ def known_moves(position: Position) -> Mapping[int, int]:
 def _known() -> dict[int, Counter[int]]:
     """The known moves of each position by its key."""
     found: dict[int, Counter[int]] = {}
-    positions: dict[tuple[chess.Move, ...], Position] = {(): Position()}
+    positions: dict[tuple[chess.Move, ...], game.Position] = {(): game.Position()}
     for _, board in opening_lines():
         played: tuple[chess.Move, ...] = ()
         for move in board.move_stack:
@@ -187,7 +186,7 @@ def _known() -> dict[int, Counter[int]]:
     return found
 
 
-def opening_of(position: Position) -> NamedOpening | None:
+def opening_of(position: game.Position) -> NamedOpening | None:
     """The opening of a game, by the last of its positions that has a name; None if none has."""
     return opening_by(position.keys)
 
@@ -213,6 +212,6 @@ def _openings() -> dict[int, NamedOpening]:
 
 
 def _key(moves: tuple[str, ...]) -> int:
-    position = Position()
+    position = game.Position()
     position.push_all(moves)
     return position.keys[-1]

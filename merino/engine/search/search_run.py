@@ -14,13 +14,10 @@ import numpy as np
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.threads import Alarm, call_after
-from merino.engine.search.choice import Chooser, has_bare_king
-from merino.engine.search.iterative_deepening import MIN_NODES
+from merino.engine.search import choice, iterative_deepening, tablebase_probe, transposition
 from merino.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
 from merino.engine.search.parameters import by_name
 from merino.engine.search.strength import Strength
-from merino.engine.search.tablebase_probe import TablebaseProbe
-from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.worker import RootLine, Worker
 
 # Time management: the budget of a move, a soft and a hard limit, and the clock of a search. Times in milliseconds.
@@ -131,9 +128,9 @@ class Conditions(NamedTuple):
     """
 
     workers: list[Worker]
-    table: TranspositionTable
+    table: transposition.TranspositionTable
     stop_flag: np.ndarray  # uint64[1], 1 to end the search
-    chooser: Chooser | None  # of the moves of weakened play
+    chooser: choice.Chooser | None  # of the moves of weakened play
     released: threading.Event  # set when an infinite search or one that ponders may end
     parameters: tuple[int, ...]
     random: Random
@@ -143,7 +140,7 @@ class Conditions(NamedTuple):
     nodestime: int
     strength: Strength | None
     is_analysing: bool
-    tablebases: TablebaseProbe | None = None
+    tablebases: tablebase_probe.TablebaseProbe | None = None
     advised: Sequence[int] = ()
 
 
@@ -279,7 +276,7 @@ class SearchRun:
 
     def _weakened(self, allowed: list[Move]) -> list[Move]:
         """The moves to search: in weakened play only the one that is chosen, unless technique decides."""
-        if self.chooser is None or has_bare_king(self.position, 1 - self.position.turn):
+        if self.chooser is None or choice.has_bare_king(self.position, 1 - self.position.turn):
             return allowed
         c, last = self.conditions, self._last_depth()
         limit = min(self._node_limits(), default=None)
@@ -295,7 +292,7 @@ class SearchRun:
         previous: list[RootLine] = []
         stable, best = 0, 0
         if self.limits.nodes is not None:
-            self.main.limit_nodes(max(MIN_NODES, self.limits.nodes))
+            self.main.limit_nodes(max(iterative_deepening.MIN_NODES, self.limits.nodes))
         for depth in range(1, self._last_depth() + 1):
             self.depth = depth
             if depth == 2:  # a first iteration ends in any case
@@ -367,7 +364,7 @@ class SearchRun:
             return False
         if only_move and not self.budget.is_exact:
             return True
-        if self._nodes() < MIN_NODES:
+        if self._nodes() < iterative_deepening.MIN_NODES:
             return False  # a thread that got no processor until its time was up takes two milliseconds more
         share = self.main.share_of(self.last.pv[0]) if self.last else 1.0
         return self.budget.should_stop(self.clock.milliseconds(self._fair_nodes()), stable, drop, share)

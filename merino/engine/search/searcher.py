@@ -5,8 +5,6 @@ result = searcher.search(Position(), Limits(movetime=1000), on_line=print)
 result.best.uci()
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -22,15 +20,9 @@ from merino.core.board.game import IllegalMoveError, Position, as_position
 from merino.core.board.move import Move
 from merino.core.common.errors import function, instance, whole_number
 from merino.core.common.threads import OneThread
-from merino.engine.search.choice import Chooser
+from merino.engine.search import choice, search_run, see, state, strength, tablebase_probe, transposition
 from merino.engine.search.limits import DEFAULT_HASH_MB, MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
 from merino.engine.search.parameters import PARAMETERS, parameters_for
-from merino.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
-from merino.engine.search.see import exchange_gain
-from merino.engine.search.state import new_search_record
-from merino.engine.search.strength import Strength
-from merino.engine.search.tablebase_probe import TablebaseProbe
-from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.worker import Worker
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default
@@ -69,8 +61,8 @@ class Searcher:
         self.move_overhead = 50
         self.lag = 0.0
         self.nodestime = 0
-        self.strength: Strength | None = None
-        self.tablebases: TablebaseProbe | None = None
+        self.strength: strength.Strength | None = None
+        self.tablebases: tablebase_probe.TablebaseProbe | None = None
         self.is_analysing = False
         self.seed = 0
         self._evaluation = default() if evaluation is None else evaluation
@@ -79,9 +71,9 @@ class Searcher:
         self._table = _table_of(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
-        self._chooser: Chooser | None = None  # made when it is first needed
+        self._chooser: choice.Chooser | None = None  # made when it is first needed
         self._released = threading.Event()
-        self._run: SearchRun | None = None  # the last one
+        self._run: search_run.SearchRun | None = None  # the last one
         self._thread = OneThread("search")
         self._turn = threading.RLock()  # of who waits until no search is running, and then starts or changes one
         self.set_threads(threads)
@@ -130,7 +122,7 @@ class Searcher:
         _check_evaluation(evaluation)
         with self._alone():
             parameters = self._given or parameters_for(evaluation)
-            evaluation.install(new_search_record())  # what cannot be compiled raises here, where nothing has changed
+            evaluation.install(state.new_search_record())  # a fault of compiling comes here, where nothing has changed
             self._parameters = parameters
             self._evaluation, self._chooser = evaluation, None
             for worker in self._workers:
@@ -149,7 +141,9 @@ class Searcher:
         """Whether a search is running."""
         return self._thread.is_busy
 
-    def search(self, position: Position | str, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
+    def search(
+        self, position: Position | str, limits: Limits, on_line: search_run.LineReport | None = None
+    ) -> SearchResult:
         """Search a position, FEN or "startpos", and return the result.
 
         It blocks, so not for `infinite` unless another thread stops it. Raises FenError, IllegalMoveError for moves of
@@ -186,9 +180,9 @@ class Searcher:
         self,
         position: Position | str,
         limits: Limits,
-        on_line: LineReport,
+        on_line: search_run.LineReport,
         on_done: DoneReport,
-        on_current_move: MoveReport | None = None,
+        on_current_move: search_run.MoveReport | None = None,
         advised: Sequence[int] = (),
     ) -> None:
         """Start a search; returns at once. The reports come from the search thread, `on_done` once and last.
@@ -205,13 +199,15 @@ class Searcher:
             self.wait()
             self._stop_flag[0] = 0
             self._released.clear()
-            self._run = run = SearchRun(self._conditions(advised), position.copy(), limits, on_line, on_current_move)
+            self._run = run = search_run.SearchRun(
+                self._conditions(advised), position.copy(), limits, on_line, on_current_move
+            )
             self._thread.run(lambda: on_done(run.go()))
 
-    def _conditions(self, advised: Sequence[int]) -> Conditions:
+    def _conditions(self, advised: Sequence[int]) -> search_run.Conditions:
         if self.is_weakened and self._chooser is None:
-            self._chooser = Chooser(self._evaluation, self._parameters, self._stop_flag)
-        return Conditions(
+            self._chooser = choice.Chooser(self._evaluation, self._parameters, self._stop_flag)
+        return search_run.Conditions(
             workers=self._workers[:],
             table=self._table,
             stop_flag=self._stop_flag,
@@ -246,7 +242,7 @@ class Searcher:
 
     def exchange_gain(self, position: Position, move: int) -> int:
         """The gain of a legal move by static exchange evaluation in centipawns, as in the search; pins are ignored."""
-        return int(exchange_gain(self._workers[0].record, position.record, move))
+        return int(see.exchange_gain(self._workers[0].record, position.record, move))
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: continue on the clock."""
@@ -271,9 +267,9 @@ class Searcher:
             raise RuntimeError("a report of a search cannot wait for the end of that search")
 
 
-def _table_of(megabytes: int) -> TranspositionTable:
+def _table_of(megabytes: int) -> transposition.TranspositionTable:
     """A new table of this size; raises MemoryError, too."""
-    return TranspositionTable(whole_number("hash_mb (in MiB)", megabytes, 1, MAX_HASH_MB))
+    return transposition.TranspositionTable(whole_number("hash_mb (in MiB)", megabytes, 1, MAX_HASH_MB))
 
 
 def _check_evaluation(evaluation: Evaluation | None, is_optional: bool = False) -> None:

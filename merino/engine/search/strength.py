@@ -6,8 +6,6 @@ searches. They follow from ladders whose rungs were measured by matches (`weight
 `tools/calibrate_strength.py`; docs/gui.md). Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from itertools import pairwise

@@ -18,14 +18,10 @@ from merino.core.board.perft import perft
 from merino.core.common.work import cores
 from merino.core.compiled.cache import CACHE_GROUPS, PLAY, remove_stale, write_inventory
 from merino.core.compiled.jit import CACHE, code_in_use, has_code, must_compile
-from merino.engine.search.limits import Limits
+from merino.engine.search import limits, state, strength, worker
 from merino.engine.search.searcher import Searcher
-from merino.engine.search.state import new_search_record
-from merino.engine.search.strength import DEFAULT_ELO, at_elo
-from merino.engine.search.worker import link
 from merino.eval.families import default, load_net, own_names
-from merino.eval.net.family import NetEvaluation
-from merino.eval.net.network import Network, Shape
+from merino.eval.net import family, network
 
 log = logging.getLogger(__name__)
 
@@ -42,14 +38,14 @@ def warm_up() -> float:
     What is compiled here is in the cache for the next start of any Merino with the same sources.
     """
     began = time.perf_counter()
-    if must_compile(link) and cores() > 1:
+    if must_compile(worker.link) and cores() > 1:
         with _on_another_core():
-            link(new_search_record())  # the search: most of the work
+            worker.link(state.new_search_record())  # the search: most of the work
     searcher = Searcher(hash_mb=1)
     _play_a_move().outcome()
-    searcher.search(Position(), Limits(depth=2))
-    searcher.strength = at_elo(DEFAULT_ELO)
-    searcher.search(_play_a_move(), Limits(depth=1))
+    searcher.search(Position(), limits.Limits(depth=2))
+    searcher.strength = strength.at_elo(strength.DEFAULT_ELO)
+    searcher.search(_play_a_move(), limits.Limits(depth=1))
     _put_in_order()
     return time.perf_counter() - began
 
@@ -91,7 +87,7 @@ def _on_another_core(*names: str) -> Iterator[None]:
 
 def _compile_the_rest() -> None:
     """What play needs besides the search itself: the rules and the evaluation."""
-    default().install(new_search_record())
+    default().install(state.new_search_record())
     _play_a_move().outcome()
 
 
@@ -135,9 +131,9 @@ def _warm_up_group(group: str) -> None:
 def _warm_up_lowest() -> None:
     """Call every entry of the lowest group: what play needs, and what only commands call."""
     warm_up()
-    _warm_up_nets(new_search_record())
+    _warm_up_nets(state.new_search_record())
     for name in own_names(".net"):  # the code of some is that of their features
-        load_net(name).install(new_search_record())
+        load_net(name).install(state.new_search_record())
     position = Position()
     perft(Position(position.fen()).record, 1)
     default().scores(position.record)
@@ -146,16 +142,17 @@ def _warm_up_lowest() -> None:
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
     from merino.engine.syzygy.probing import link as link_tables  # noqa: PLC0415 (few have the tables)
 
-    link_tables(new_search_record())
+    link_tables(state.new_search_record())
 
 
 def _warm_up_nets(record: np.ndarray) -> None:
     """Score a position with empty nets, and install them in `record`, a scratch record SEARCH[1]."""
-    for shape in (Shape("H*V", 1), Shape("ALL", 1), Shape(piece_values=True)):
+    for shape in (network.Shape("H*V", 1), network.Shape("ALL", 1), network.Shape(piece_values=True)):
         weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
-        net = NetEvaluation(Network(shape, weights, 1.0))
+        net = family.NetEvaluation(network.Network(shape, weights, 1.0))
         net.scores(Position().record)
         net.install(record)
+        shape.feature_set.active(Position().record)
 
 
 def _be_second(names: Sequence[str]) -> None:

@@ -11,24 +11,10 @@ from merino.core.board.game import Position
 from merino.core.board.move import SQUARES, Move
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import address_of
+from merino.engine.search import iterative_deepening, state
 from merino.engine.search.alpha_beta import alpha_beta, quiescence
-from merino.engine.search.iterative_deepening import (
-    aspiration_window,
-    fail_high_depth,
-    search_root,
-    set_root,
-    widened_window,
-)
 from merino.engine.search.limits import MAX_PLY, Score
 from merino.engine.search.parameters import parameters_for
-from merino.engine.search.state import (
-    NO_SCORE,
-    PAST,
-    forget,
-    new_search_record,
-    set_parameters,
-    share_corrections,
-)
 from merino.engine.search.tablebase_probe import TablebaseProbe
 from merino.engine.search.transposition import TranspositionTable
 from merino.eval.evaluation import Evaluation
@@ -44,13 +30,13 @@ def link(records):
 
 @entry
 def _set_root(records, positions, keys, age):
-    set_root(records[0], positions[0], keys, len(keys), age)
+    iterative_deepening.set_root(records[0], positions[0], keys, len(keys), age)
 
 
 @entry
 def _open_window(records, window, depth, guess):
     """Fill `window`, int64[4]: alpha, beta, half-width and depth of the first search of iteration `depth`."""
-    window[0], window[1], window[2] = aspiration_window(records[0], depth, guess)
+    window[0], window[1], window[2] = iterative_deepening.aspiration_window(records[0], depth, guess)
     window[3] = depth
 
 
@@ -58,10 +44,10 @@ def _open_window(records, window, depth, guess):
 def _search(records, window, depth):
     """The score of the root in `window`, which is then the next of iteration `depth` if the score is a bound."""
     s, alpha, beta, searched = records[0], window[0], window[1], window[3]
-    score = search_root(s, alpha, beta, searched)
+    score = iterative_deepening.search_root(s, alpha, beta, searched)
     if not alpha < score < beta:
-        window[3] = fail_high_depth(s, score, beta, searched, depth)
-        window[0], window[1], window[2] = widened_window(score, alpha, beta, window[2])
+        window[3] = iterative_deepening.fail_high_depth(s, score, beta, searched, depth)
+        window[0], window[1], window[2] = iterative_deepening.widened_window(score, alpha, beta, window[2])
     return score
 
 
@@ -86,7 +72,7 @@ class Worker:
         parameters: tuple[int, ...] | None = None,
     ) -> None:
         """`stop_flag` is uint64[1]; the search returns soon after it is set. Parameters as in `set_evaluation`."""
-        self.record = new_search_record()
+        self.record = state.new_search_record()
         self._stop_flag = stop_flag
         self.record[0]["stop_address"] = stop_flag.ctypes.data
         self._nodes, self._stopped = self.record["nodes"], self.record["stopped"]
@@ -102,7 +88,7 @@ class Worker:
 
     def share_corrections(self, main: Worker) -> None:
         """Use the correction histories of another worker, which must be kept alive."""
-        share_corrections(self.record, main.record)
+        state.share_corrections(self.record, main.record)
 
     def set_tablebases(self, tablebases: TablebaseProbe | None) -> None:
         """Ask these endgame tables from now on, or none."""
@@ -112,16 +98,16 @@ class Worker:
 
     def set_evaluation(self, evaluation: Evaluation, parameters: tuple[int, ...] | None = None) -> None:
         """Use this evaluation from now on, with these parameters; None for the evaluation's."""
-        set_parameters(self.record, parameters or parameters_for(evaluation))
+        state.set_parameters(self.record, parameters or parameters_for(evaluation))
         self._installed = evaluation.install(self.record)
 
     def forget(self) -> None:
         """Clear everything left by earlier searches, except the table."""
-        forget(self.record)
+        state.forget(self.record)
 
     def set_root(self, position: Position, full_width: bool) -> None:
         """Prepare to search `position` without a limit; `full_width` searches without speculative pruning."""
-        keys = np.array(position.keys[-1 - PAST :], dtype=np.uint64)
+        keys = np.array(position.keys[-1 - state.PAST :], dtype=np.uint64)
         _set_root(self.record, position.record, keys, self._table.age)
         self.record[0]["full_width"] = full_width
 
@@ -161,7 +147,7 @@ class Worker:
         An interrupted search yields its best result so far, if any, as a lower bound.
         """
         self.record[0]["seldepth"] = 0
-        _open_window(self.record, self._window, depth, NO_SCORE if guess is None else guess)
+        _open_window(self.record, self._window, depth, state.NO_SCORE if guess is None else guess)
         while True:
             alpha, beta = int(self._window[0]), int(self._window[1])
             score = int(_search(self.record, self._window, depth))

@@ -1,7 +1,5 @@
 """Syzygy files of results (.rtbw): their head as a record that kernels search, each read when it is first needed."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from itertools import groupby
@@ -14,22 +12,7 @@ from merino.core.board.bitboard import BLACK, BLACK_PIECE, WHITE
 from merino.core.common.errors import MerinoError
 from merino.core.common.files import TABLES, open_user_file
 from merino.core.compiled.memory import Callback
-from merino.engine.syzygy.probing import (
-    BINOMIALS,
-    BROKEN,
-    COMPRESSED,
-    DIRECTORY,
-    KING_PAIRS,
-    LEAD_PAWN_SETS,
-    LETTERS,
-    MAX_MEN,
-    READ,
-    TABLE,
-    THREE_PIECES,
-    UNREAD,
-    key_of,
-    link,
-)
+from merino.engine.syzygy import probing
 
 MAGIC = b"\x71\xe8\x23\x5d"
 _HAS_SIDES, _HAS_PAWNS = 1, 2  # flags of a file
@@ -53,7 +36,7 @@ class Material(NamedTuple):
     @property
     def pieces(self) -> list[int]:
         """The mailbox codes of all, kings included."""
-        kinds = LETTERS + "K"
+        kinds = probing.LETTERS + "K"
         return [BLACK_PIECE * colour + kinds.index(each) for colour in (WHITE, BLACK) for each in self[colour]]
 
 
@@ -63,7 +46,7 @@ def describe(table: np.void, material: Material) -> None:
     lead = BLACK if pawns[BLACK] and (not pawns[WHITE] or pawns[BLACK] < pawns[WHITE]) else WHITE
     table["men"] = len(material.pieces)
     table["is_symmetric"] = material.white == material.black
-    table["leaders"] = 3 if any(side.count(letter) == 1 for side in material for letter in LETTERS) else 2
+    table["leaders"] = 3 if any(side.count(letter) == 1 for side in material for letter in probing.LETTERS) else 2
     table["lead_colour"], table["lead_pawns"], table["other_pawns"] = lead, pawns[lead], pawns[1 - lead]
 
 
@@ -82,7 +65,7 @@ def read_table(table: np.void, material: Material, content: np.ndarray) -> list[
     except (IndexError, ValueError, OverflowError) as error:
         raise BrokenTableError(f"its head makes no sense: {error}") from error
     table["file"], table["file_size"] = content.ctypes.data, len(content)
-    table["state"] = READ
+    table["state"] = probing.READ
     return kept
 
 
@@ -105,7 +88,7 @@ def _read_parts(table: np.void, pieces: list[int], content: np.ndarray) -> list[
     for part in parts:
         at, arrays = _read_codes(part, content, at)
         kept += arrays
-    packed = [part for part in parts if part["constant"] == COMPRESSED]
+    packed = [part for part in parts if part["constant"] == probing.COMPRESSED]
     for part in packed:
         part["spans_at"] = at
         at += 6 * -(-int(part["positions"]) >> int(part["span_bits"]))
@@ -135,16 +118,16 @@ def _set_groups(table: np.void, part: np.void, order: list[int], pieces: list[in
             sizes.append(1)
     part["sizes"][: len(sizes)] = sizes
     free, factor, following = 64 - sizes[0] - (sizes[1] if has_two else 0), 1, 2 if has_two else 1
-    for place in range(MAX_MEN + 2):
+    for place in range(probing.MAX_MEN + 2):
         if place == order[0]:
             part["factors"][0] = factor
             factor *= _first_group(table, file)
         elif place == order[1] and has_two:
             part["factors"][1] = factor
-            factor *= int(BINOMIALS[sizes[1], 48 - sizes[0]])
+            factor *= int(probing.BINOMIALS[sizes[1], 48 - sizes[0]])
         elif following < len(sizes):
             part["factors"][following] = factor
-            factor *= int(BINOMIALS[sizes[following], free])
+            factor *= int(probing.BINOMIALS[sizes[following], free])
             free -= sizes[following]
             following += 1
     part["positions"] = factor
@@ -153,8 +136,8 @@ def _set_groups(table: np.void, part: np.void, order: list[int], pieces: list[in
 def _first_group(table: np.void, file: int) -> int:
     """How many ways there are to place the first group."""
     if table["lead_pawns"]:
-        return int(LEAD_PAWN_SETS[int(table["lead_pawns"]), file])
-    return THREE_PIECES if table["leaders"] == 3 else KING_PAIRS
+        return int(probing.LEAD_PAWN_SETS[int(table["lead_pawns"]), file])
+    return probing.THREE_PIECES if table["leaders"] == 3 else probing.KING_PAIRS
 
 
 def _read_codes(part: np.void, content: np.ndarray, at: int) -> tuple[int, list[np.ndarray]]:
@@ -164,7 +147,7 @@ def _read_codes(part: np.void, content: np.ndarray, at: int) -> tuple[int, list[
             raise BrokenTableError("it has values that are none")
         part["constant"] = content[at + 1]
         return at + 2, []
-    part["constant"] = COMPRESSED
+    part["constant"] = probing.COMPRESSED
     block_bits, span_bits, unused = (int(byte) for byte in content[at + 1 : at + 4])
     blocks = int(content[at + 4 : at + 8].view("<u4")[0])
     longest, shortest = int(content[at + 8]), int(content[at + 9])
@@ -217,18 +200,18 @@ class ResultTables:
         """`files` by the material of each, such as KRPvKR."""
         self._files = [(Material(*name.split("v")), path) for name, path in files.items()]
         self._faults: dict[int, str] = {}
-        self._tables, self._directory = np.zeros(len(files), TABLE), np.zeros(1, DIRECTORY)
+        self._tables, self._directory = np.zeros(len(files), probing.TABLE), np.zeros(1, probing.DIRECTORY)
         self._kept: list[np.ndarray] = []
         self._reading = threading.Lock()
         found: dict[int, int] = {}
         for number, (material, _) in enumerate(self._files):
             self._tables[number]["number"] = number
             describe(self._tables[number], material)
-            found[key_of(material.black, material.white)] = 2 * number + 1
-            found[key_of(material.white, material.black)] = 2 * number
+            found[probing.key_of(material.black, material.white)] = 2 * number + 1
+            found[probing.key_of(material.white, material.black)] = 2 * number
         self._keys = np.array(sorted(found), dtype=np.uint64)
         self._found = np.array([found[key] for key in sorted(found)], dtype=np.int64)
-        self._reader = Callback(self._read, TABLE)
+        self._reader = Callback(self._read, probing.TABLE)
         directory = self._directory[0]
         directory["entries"], directory["keys"] = len(found), self._keys.ctypes.data
         directory["found"], directory["reader"] = self._found.ctypes.data, self._reader.address
@@ -250,14 +233,14 @@ class ResultTables:
 
     def attach(self, record: np.ndarray) -> None:
         """Let the search of this record, SEARCH[1], ask them."""
-        link(record)
+        probing.link(record)
         record[0]["tablebase_data"] = self._directory.ctypes.data
 
     def _read(self, record: np.ndarray) -> int:
         """Read a table, for compiled code: TABLE[1]; its state. Another thread may have just read it."""
         table = record[0]
         with self._reading:
-            if table["state"] == UNREAD:
+            if table["state"] == probing.UNREAD:
                 number = int(table["number"])
                 material, path = self._files[number]
                 try:
@@ -267,5 +250,5 @@ class ResultTables:
                 except (BrokenTableError, OSError, ValueError) as error:
                     self._faults[number] = str(error)
                     self._directory[0]["broken"] = number + 1
-                    table["state"] = BROKEN
+                    table["state"] = probing.BROKEN
         return int(table["state"])

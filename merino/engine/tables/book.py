@@ -5,8 +5,6 @@ that some piece could make, and from the start of the game on legal ones. Weight
 way, and keys of no position that we know are no fault.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from functools import cache
 from itertools import islice

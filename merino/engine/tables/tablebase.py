@@ -1,7 +1,5 @@
 """Syzygy endgame tables: which moves keep the result at the root, by python-chess, and results for the search."""
 
-from __future__ import annotations
-
 import os
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +12,7 @@ from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
 from merino.core.common.files import check_folder, user_path
 from merino.engine.notation.san import as_chess_move, board_of
-from merino.engine.syzygy.probing import DRAW, WIN
-from merino.engine.syzygy.table_files import ResultTables
+from merino.engine.syzygy import probing, table_files
 
 
 class TablebaseError(ValueError):
@@ -28,7 +25,7 @@ class Tables(Protocol):
     path: str
 
     @property
-    def results(self) -> ResultTables:
+    def results(self) -> table_files.ResultTables:
         """Those of results, for the search."""
 
     def probe_wdl(self, board: chess.Board) -> int:
@@ -53,10 +50,10 @@ class _FolderTables(chess.syzygy.Tablebase):
         self.path = path
 
     @cached_property
-    def results(self) -> ResultTables:
+    def results(self) -> table_files.ResultTables:
         """See Tables."""
         files = {Path(table.path).stem: Path(table.path) for table in self.wdl.values()}
-        return ResultTables(files)
+        return table_files.ResultTables(files)
 
 
 def open_tables(path: str) -> Tables:
@@ -95,11 +92,11 @@ def _rank(tables: Tables, board: chess.Board, move: chess.Move) -> tuple[int, in
     board.push(move)
     try:
         if board.is_checkmate():
-            return WIN, 1
+            return probing.WIN, 1
         result, distance = -tables.probe_wdl(board), abs(tables.probe_dtz(board))
-        if abs(result) == WIN and distance + board.halfmove_clock >= FIFTY_MOVES:
+        if abs(result) == probing.WIN and distance + board.halfmove_clock >= FIFTY_MOVES:
             result //= 2  # too late for the fifty-move rule
         # A capture or pawn move is itself what the distance counts to.
-        return result, -distance if result > DRAW and board.halfmove_clock else 0
+        return result, -distance if result > probing.DRAW and board.halfmove_clock else 0
     finally:
         board.pop()

@@ -3,8 +3,6 @@
 Everything here is ready before numba is loaded, so that `uciok` comes at once.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -13,14 +11,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
+from merino.core.common import errors, interrupt, terminal
 from merino.core.common.command import Command, CommandError
-from merino.core.common.errors import MerinoError
-from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.terminal import complain
 from merino.core.compiled.compiling import WATCH
-from merino.engine.uci import commands
+from merino.engine.uci import commands, output
 from merino.engine.uci.commands import COMMANDS, STANDARD
-from merino.engine.uci.output import Output
 from merino.engine.uci.session import UciSession
 
 TERMINATION_SECONDS = 0.35  # for the final output after SIGTERM; the sender may kill us soon after
@@ -45,9 +40,9 @@ def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
             session.finish()
         session.close()
     except KeyboardInterrupt:
-        _leave(INTERRUPTED)
+        _leave(interrupt.INTERRUPTED)
     except CommandError as error:
-        complain(f"merino: {error}")
+        terminal.complain(f"merino: {error}")
         _leave(error.exit_code)
     _leave(0)
 
@@ -64,7 +59,7 @@ def serve_one(words: Sequence[str]) -> NoReturn:
         session.wait()
     except KeyboardInterrupt:
         session.close()
-        _leave(INTERRUPTED)
+        _leave(interrupt.INTERRUPTED)
     _leave(int(session.output.has_faults))
 
 
@@ -118,10 +113,10 @@ def find_command(line: str) -> tuple[Command | None, str]:
 def _new_session() -> UciSession:
     """A session on standard output that reports faults of all threads, so that no GUI waits for its move for ever."""
     WATCH.is_silent = True  # `engine.uci.cold_start` informs the GUI; other output might confuse it
-    session = UciSession(Output(sys.stdout.buffer))
+    session = UciSession(output.Output(sys.stdout.buffer))
 
     def fail(fault: threading.ExceptHookArgs) -> None:
-        if isinstance(fault.exc_value, MerinoError):  # no fault of the program, but a sentence for the user
+        if isinstance(fault.exc_value, errors.MerinoError):  # no fault of the program, but a sentence for the user
             session.output.error(fault.exc_value)
             os._exit(1)
         sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)

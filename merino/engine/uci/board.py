@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import functools
-import platform
-import sys
 from collections.abc import Callable, Iterator
-
-import llvmlite
-import llvmlite.binding
-import numba
-import numpy as np
 
 from merino.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.core.board.game import IllegalMoveError, Position
@@ -94,12 +87,6 @@ def evaluate(session: UciSession, _: str, position: Position) -> None:
     )
 
 
-@_with_position
-def flip(session: UciSession, _: str, position: Position) -> None:
-    """Continue with the colours swapped and the board turned over."""
-    session.set_position(lambda: Position(_flipped(position.fen())))
-
-
 def bench(session: UciSession, _: str) -> None:
     """The same as `merino bench`."""
     session.run_in_background(lambda is_stopped: run_bench(session.output.say, is_stopped=is_stopped))
@@ -124,15 +111,6 @@ def _save(evaluation: Evaluation, name: str, header: list[str], output: Output) 
         output.error(write_fault(error, name))
     else:
         output.info(f"weights written to {file}")
-
-
-def compiler(session: UciSession, _: str) -> None:
-    """The versions of the compiler's parts, and the processor it compiles for."""
-    session.output.say(
-        f"Python {platform.python_version()} ({platform.python_implementation()}) on {sys.platform}",
-        f"numba {numba.__version__}, llvmlite {llvmlite.__version__}, numpy {np.__version__}",
-        f"{platform.machine()}, {llvmlite.binding.get_host_cpu_name()}",
-    )
 
 
 def _read_position(words: list[str]) -> Position:
@@ -172,12 +150,3 @@ def _board(position: Position) -> Iterator[str]:
     yield f"Fen: {position.fen()}"
     yield f"Key: {position.keys[-1]:016X}"
     yield " ".join(["Checkers:", *(name for square, name in enumerate(SQUARE_NAMES) if checkers >> square & 1)])
-
-
-def _flipped(fen: str) -> str:
-    """The FEN with the colours swapped and the board turned over."""
-    board, side, castling, en_passant, *counters = fen.split()
-    other_side = "b" if side == "w" else "w"
-    square = en_passant if en_passant == "-" else en_passant[0] + str(9 - int(en_passant[1]))
-    ranks = reversed(board.swapcase().split("/"))
-    return " ".join(["/".join(ranks), other_side, castling.swapcase(), square, *counters])

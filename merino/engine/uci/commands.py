@@ -32,11 +32,9 @@ PROTOCOL = (
 EXTRAS = (
     Command("d", f"{_BOARD}:show", "Show the board, FEN, key and checkers.", ("print", "board")),
     Command("eval", f"{_BOARD}:evaluate", "Show the static evaluation term by term."),
-    Command("flip", f"{_BOARD}:flip", "Swap the colours: the same position from the other side."),
     Command("bench", f"{_BOARD}:bench", "Search fixed positions; print the node count and the speed."),
     Command("perft N", f"{_BOARD}:perft", "Count the leaf nodes N plies ahead, by root move."),
     Command("export_weights FILE", f"{_BOARD}:export_weights", "Write the weights in use to a file."),
-    Command("compiler", f"{_BOARD}:compiler", "Show the versions of Python and the compiler, and the processor."),
     Command("help [COMMAND]", f"{_HERE}:show_help", "Show this list."),
 )
 

@@ -168,18 +168,15 @@ class UciOption(NamedTuple):
             return value
         return min(max(value, self.bounds[0]), self.bounds[1])
 
-    def apply(self, target: Any, value: object) -> None:
-        """Apply a value, opened where it names a file, to the target."""
+    def apply_to(self, owner: Any, value: object) -> None:
+        """Apply a value, opened where it names a file, to the engine, or to the dialogue where it is about that."""
+        target = self._target_of(owner)
         if callable(self.sets):
             self.sets(target, value)
         elif self.sets.endswith("()"):
             getattr(target, self.sets[:-2])(value)
         elif self.sets:
             setattr(target, self.sets, value)
-
-    def apply_to(self, runtime: Any, value: object) -> None:
-        """The same for the engine; for options that are not about the dialogue."""
-        self.apply(self._target_of(runtime), value)
 
     def present(self, runtime: Any) -> str:
         """The present value in words, empty where the engine does not show it; for options not about the dialogue."""
@@ -193,8 +190,8 @@ class UciOption(NamedTuple):
             return "on" if found else "off"
         return "none" if found is None else str(found)
 
-    def _target_of(self, runtime: Any) -> object:
-        return runtime.searcher if self.target is SEARCHER else runtime
+    def _target_of(self, owner: Any) -> Any:
+        return owner.searcher if self.target is SEARCHER else owner
 
     def opened(self, value: Value) -> object:
         """What `apply` gets for a value; raises OSError and ValueError where a file cannot be used."""
@@ -281,10 +278,8 @@ _ALL = (
     UciOption("EvalFile", "string", "", None, RUNTIME, "use_net()",
               "Net that evaluates instead of the terms: a file, or the name of one in weights/; empty for the terms.",
               needs_idle=True, opens=open_net, prepares=compiled, shows="net_file"),
-    UciOption("Debug Log File", "string", "", None, DIALOGUE, "log_to()",
+    UciOption("Debug Log File", "string", "", None, DIALOGUE, lambda session, file: session.output.log_to(file),
               "Log file: all input (>>) and output (<<) is appended to it, each line with the time.", opens=open_log),
-    UciOption("UCI_Opponent", "string", "", None, DIALOGUE, "note_opponent()",
-              "Name of the opponent; it changes nothing."),
     UciOption("UCI_EngineAbout", "string", _ABOUT, None, RUNTIME, "",
               "Name, version, author and licence; setting it changes nothing."),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from merino.core.common import errors, threads
 from merino.core.compiled.compiling import WATCH
@@ -30,28 +30,6 @@ IsStopped = Callable[[], bool]
 GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
 FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a running search
-
-
-class BackgroundJobs:
-    """Long work that must not keep the dialogue from `stop`, such as perft: one job after the other."""
-
-    def __init__(self) -> None:
-        self._thread = threads.OneThread("background job")
-        self._stopped = threading.Event()
-
-    def start(self, work: Callable[[IsStopped], object]) -> None:
-        """Run `work` after the jobs before it; it must return once the function it gets is true."""
-        stopped = self._stopped
-        self._thread.run(lambda: stopped.is_set() or work(stopped.is_set))
-
-    def stop(self) -> None:
-        """Stop every job so far."""
-        self._stopped.set()
-        self._stopped = threading.Event()
-
-    def wait(self) -> None:
-        """Wait until every job has returned."""
-        self._thread.wait()
 
 
 class FileWork:
@@ -94,6 +72,19 @@ class FileWork:
             self._ended.set()
 
 
+class OptionSetting:
+    """A value that an option is to get."""
+
+    def __init__(self, option: options.UciOption, value: options.Value) -> None:
+        self.option, self.value = option, value
+        self.is_slow_said = False  # whether its file has been said to be slow
+
+    @cached_property
+    def work(self) -> FileWork:
+        """What opens the file that it names, begun now if it is not under way."""
+        return FileWork(partial(self.option.opened, self.value), self.option.prepares)
+
+
 class UciSession:
     """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods, except `close`.
 
@@ -111,13 +102,16 @@ class UciSession:
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
         self.cold = cold_start.ColdStart(output, self._loaded, self.is_prepared)
-        self._background_jobs = BackgroundJobs()
+        self._jobs = threads.OneThread(
+            "background job"
+        )  # long work such as perft, which must not keep the GUI from `stop`
+        self._jobs_stopped = threading.Event()
         self._writer = threads.OneThread("files")  # of what commands write; nothing stops it
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
-        self._pending: dict[str, options.Value] = {}  # options by name that wait for an idle engine, or for their file
-        self._opening: dict[str, tuple[options.Value, FileWork]] = {}  # their values, and the work on their files
-        self._slow_said: set[str] = set()  # the names of those whose file has been said to be slow
+        self._pending: dict[
+            str, OptionSetting
+        ] = {}  # by name of option; they wait for an idle engine, or for their file
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
         self._bestmove_said = threading.Event()
@@ -126,15 +120,6 @@ class UciSession:
         self._lag = go.Lag()
         self._node_clock = go.NodeClock()
         self._consulted: FileWork | None = None  # what the endgame tables were asked last
-
-    def note_opponent(self, opponent: str) -> None:
-        """Note the opponent, for debugging."""
-        if self.debug:
-            self.output.info(f"opponent: {opponent or 'unknown'}")
-
-    def log_to(self, file: BinaryIO | None) -> None:
-        """Append all input and output to an open file; None ends that."""
-        self.output.log_to(file)
 
     def start_loading(self) -> None:
         """Load and warm up the engine in the background; does nothing the second time."""
@@ -178,9 +163,8 @@ class UciSession:
         """
         if self._is_searching:
             return True
-        for name, value in list(self._pending.items()):
-            option = options.find(name)
-            if option.prepares and not self._work(option, value).is_settled(FILE_SECONDS, seconds):
+        for setting in list(self._pending.values()):
+            if setting.option.prepares and not setting.work.is_settled(FILE_SECONDS, seconds):
                 return False
         return True
 
@@ -210,13 +194,12 @@ class UciSession:
         value = option.clamp(wished)
         if value != wished:
             self.output.info(f"{option.name} {wished} is out of range; {value} is used")
-        self._opening.pop(option.name, None)
-        self._slow_said.discard(option.name)
-        if option.is_about_dialogue and self._is_opened(option, value, GLANCE_SECONDS):
-            self._apply(option, value)
-            return
+        setting = OptionSetting(option, value)
         self._pending.pop(option.name, None)  # so that the order is that of the last settings
-        self._pending[option.name] = value
+        if option.is_about_dialogue and self._is_opened(setting, GLANCE_SECONDS):
+            self._apply(setting, self)
+            return
+        self._pending[option.name] = setting
         if self._is_searching and option.needs_idle:
             self.output.info(f"{option.name} takes effect when the search ends")
         elif self._runtime is not None:
@@ -233,7 +216,7 @@ class UciSession:
     def search(self, limits: Limits) -> None:
         """Start a search of the position, after a running one has given its move."""
         self.end_search()
-        self._background_jobs.stop()
+        self._stop_jobs()
         runtime = self.ready(GLANCE_SECONDS)
         if self.position is None:
             self.output.error("there is no valid position to search")
@@ -280,9 +263,13 @@ class UciSession:
         searcher.start(position, left, report.line, done, report.current_move, advised)
 
     def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
-        """Run `work` after the background jobs before it; `stop` or the next search ends it."""
+        """Run `work` after the jobs before it; it must return once the function it gets is true.
+
+        `stop` or the next search ends it.
+        """
         self.end_search()
-        self._background_jobs.start(work)
+        stopped = self._jobs_stopped
+        self._jobs.run(lambda: stopped.is_set() or work(stopped.is_set))
 
     def write(self, work: Callable[[], object]) -> None:
         """Do work that writes a file, after what was to be written before; a slow disk is waited for only a glance."""
@@ -293,7 +280,7 @@ class UciSession:
         """Let a running search give its move now, and background jobs end."""
         self.cold.stop_waiting()
         self._stop_search()
-        self._background_jobs.stop()
+        self._stop_jobs()
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: the running search continues within its limits."""
@@ -306,7 +293,7 @@ class UciSession:
         """Wait for a running search to give its move by itself, and for background jobs."""
         self.cold.wait()
         threads.until_set(self._bestmove_said)
-        self._background_jobs.wait()
+        self._jobs.wait()
         self._writer.wait()
 
     def end_search(self) -> None:
@@ -330,8 +317,12 @@ class UciSession:
     def finish(self) -> None:
         """Wait without a limit for the move of a `go` that waits for the engine, for background jobs, and for files."""
         self.cold.stop()
-        self._background_jobs.wait()
+        self._jobs.wait()
         self._writer.wait()
+
+    def _stop_jobs(self) -> None:
+        self._jobs_stopped.set()
+        self._jobs_stopped = threading.Event()
 
     def _stop_search(self) -> None:
         if self._runtime is not None and self._is_searching:
@@ -363,48 +354,34 @@ class UciSession:
             return  # a `go` that waits for the compiler will apply them
         self.cold.wait()  # one that is being handed over uses these options too
         seconds = GLANCE_SECONDS if self._is_searching else seconds
-        for name in list(self._pending):
-            option = options.find(name)
-            if option.needs_idle:
+        for name, setting in list(self._pending.items()):
+            if setting.option.needs_idle:
                 if self._is_searching:
                     continue
                 threads.until_set(self._bestmove_said)
-            if not self._is_opened(option, self._pending[name], seconds):
+            if not self._is_opened(setting, seconds):
                 continue
-            engine = None if option.is_about_dialogue else runtime
-            if self._apply(option, self._pending.pop(name), engine) and option.is_evaluation:
+            del self._pending[name]
+            is_done = self._apply(setting, self if setting.option.is_about_dialogue else runtime)
+            if is_done and setting.option.is_evaluation:
                 self._weights_said = ""
                 self._say_weights(runtime)
 
-    def _is_opened(self, option: options.UciOption, value: options.Value, seconds: float) -> bool:
-        """Whether the file that an option names is open; waits until this time after the beginning, and says if not."""
-        if option.opens is None:
+    def _is_opened(self, setting: OptionSetting, seconds: float) -> bool:
+        """Whether the file that it names is open; waits until this time after the beginning, and says if not."""
+        if setting.option.opens is None or setting.work.is_done(seconds):
             return True
-        work = self._work(option, value)
-        if work.is_done(seconds):
-            return True
-        if seconds == FILE_SECONDS and option.name not in self._slow_said:
-            self._slow_said.add(option.name)
-            doing = "made ready" if work.is_read else "read"
-            self.output.info(f"{option.name}: '{value}' is still being {doing}; until then it stays unchanged")
+        if seconds == FILE_SECONDS and not setting.is_slow_said:
+            setting.is_slow_said = True
+            name, doing = setting.option.name, "made ready" if setting.work.is_read else "read"
+            self.output.info(f"{name}: '{setting.value}' is still being {doing}; until then it stays unchanged")
         return False
 
-    def _work(self, option: options.UciOption, value: options.Value) -> FileWork:
-        """What opens the file that an option names, begun now if it is not under way."""
-        found = self._opening.get(option.name)
-        if found is None or found[0] != value:
-            found = self._opening[option.name] = value, FileWork(partial(option.opened, value), option.prepares)
-        return found[1]
-
-    def _apply(self, option: options.UciOption, value: options.Value, runtime: Runtime | None = None) -> bool:
-        """Apply a value to the engine, to this dialogue for None; returns whether that worked, and prints why not."""
-        opening = self._opening.pop(option.name, None)
+    def _apply(self, setting: OptionSetting, target: object) -> bool:
+        """Apply it to the engine or to this dialogue; returns whether that worked, and prints why not."""
+        option, value = setting.option, setting.value
         try:
-            opened = value if opening is None else opening[1].result()
-            if runtime is None:
-                option.apply(self, opened)
-            else:
-                option.apply_to(runtime, opened)
+            option.apply_to(target, value if option.opens is None else setting.work.result())
         except MemoryError as error:
             fault = str(error) or "not enough memory"
         except OSError as error:

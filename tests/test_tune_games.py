@@ -25,8 +25,8 @@ from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.eval.evaluation import EvaluationError, Number
 from merino.eval.families import default
 from merino.eval.linear.weights import defaults
-from merino.lab.tune import arena, tuning
 from merino.lab.tune import command as tune_command
+from merino.lab.tune import tuning
 from merino.lab.tune.command import run_spsa
 from merino.lab.tune.methods import METHODS, method_of
 from merino.lab.tune.parameters import (
@@ -639,39 +639,3 @@ def test_a_tune_by_a_method_of_an_earlier_version_is_refused(old: str, new: str,
     assert configuration_from(written).method == "adaptive" and old in written
     with pytest.raises(ValueError, match=said):
         configuration_from(written.replace(old, new))
-
-
-ARENA = """
-games = 8
-check = 4
-every = 4
-seeds = 1
-methods = ["adaptive", "spsa"]
-
-[cases.own]
-nodes = 10
-
-[cases.own.parameters]
-RookOpen_mg = { start = -40, dist = 40 }
-VAL_N_mg = { start = 250, right = 380, dist = 60, elo = 15 }
-"""
-
-
-def test_an_arena_is_played_and_found_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    file, folder = tmp_path / "own.toml", tmp_path / "own"
-    file.write_text(ARENA)
-    arena.main(file, folder)
-    table = capsys.readouterr().out
-    assert table.startswith("| Case | Numbers | Method | start | 4 games | 8 games |\n")
-    assert re.findall(r"^\| own \| 2 \| `(\w+)` \| \S+ \+- ", table, re.MULTILINE) == ["adaptive", "spsa"]
-    times = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert {path.name for path in times} == {
-        "own-start.json",
-        *(f"own-{method}-1{end}" for method in ("adaptive", "spsa") for end in (".npz", "-4.json", "-8.json")),
-    }
-    arena.main(file, folder)
-    assert capsys.readouterr().out == table
-    assert {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}.items() <= times.items()
-    tune = load_tune(folder / "own-spsa-1.npz")
-    first, last = arena.values_after(tune, range(4, 9, 4))
-    assert last.tolist() == tune.estimate().round().tolist() and len(first) == 2

@@ -23,7 +23,7 @@ from merino.core.common.errors import MerinoError
 from merino.core.common.files import is_there, writing
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.options import Option, add_options, given
-from merino.core.common.terminal import LivePrinter
+from merino.core.common.terminal import LivePrinter, Progress
 from merino.core.common.text import counted
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
@@ -316,7 +316,7 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
         slots = at_a_time if executor is None else executor.slots
         if slots > ahead:
             remark(f"{slots} pairs could be played at a time; --ahead {2 * slots} lets a new tune do so.")
-        interrupted, fault = play_pairs(tune, path, at_a_time, remark, executor)
+        interrupted, fault = play_pairs(tune, path, at_a_time, args.quiet, executor)
         if interrupted and not fault:
             remark(f"Interrupted after {counted(len(tune.done), 'pair')}; the same command continues from '{path}'.")
         say("\n".join(tuning.result_lines(tune)))
@@ -334,22 +334,22 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
 
 
 def play_pairs(
-    tune: Tune, path: Path, concurrency: int, remark: Say, executor: work.RemoteExecutor | None
+    tune: Tune, path: Path, concurrency: int, is_quiet: bool, executor: work.RemoteExecutor | None
 ) -> tuple[bool, MerinoError | None]:
     """Play, and keep the file up to date; whether it was interrupted, and the error that ended it, if any."""
-    progress, saved = tuning.progress_of(remark), time.monotonic()
+    interrupted, saved = False, time.monotonic()
+    fault: MerinoError | None = None
 
     def note(now: Tune) -> None:
         nonlocal saved
-        progress(now)
+        progress("Tuning", len(now.done) / now.configuration.pairs)
         if time.monotonic() - saved >= SAVE_EVERY:
             _write_state(now, path)
             saved = time.monotonic()
 
-    interrupted = False
-    fault: MerinoError | None = None
     try:
-        tuning.play_tune(tune, concurrency, note, executor=executor)
+        with Progress(shared.progress_stream(is_quiet)) as progress:
+            tuning.play_tune(tune, concurrency, note, executor=executor)
     except KeyboardInterrupt:
         interrupted = True
     except OpeningError as error:

@@ -10,7 +10,6 @@ import json
 import logging
 import math
 import shlex
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -39,7 +38,6 @@ from merino.match.config import Clock, MatchConfig, OpeningSource, TimeControl
 from merino.match.engines import Program, TimedUci, board_of
 from merino.match.games import MatchError, Reason, seed_state
 from merino.match.players import OtherPlayer, OwnPlayer, Player
-from merino.match.report import duration
 from merino.match.runner import opening_or_fault
 from merino.match.statistics import Sprt
 
@@ -48,7 +46,6 @@ log = logging.getLogger(__name__)
 MAX_LOST = 10  # pairs in a row; after that the fault is the engine's, not a game's
 PROOF = Sprt(0.0, 5.0)
 MAX_PROOF_GAMES = 100_000
-REPORT_SECONDS = 30.0  # between two reports of progress
 # Where the JSON of a configuration has the identity and the time control; kept for older files.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
 _POINTS, _COLUMNS = 200, 3  # of the picture of a course: about so many points, and panels in a row
@@ -508,27 +505,6 @@ def gain_line(gain: ExpectedGain) -> str:
     mean, low, high = (rounded(elo, "+") for elo in (gain.mean, gain.low, gain.high))
     text = f"Expected against the start: {mean} Elo, 95% from {low} to {high}"
     return text if gain.low > 0 else f"{text}: no gain is proved, keep the start unless a match proves one"
-
-
-def progress_of(say: Callable[[str], object]) -> Callable[[Tune], None]:
-    """Reports a tune now and then when called after each pair: how far it is, and the estimates."""
-    began = last = time.monotonic()
-    first = 0
-
-    def show(tune: Tune) -> None:
-        nonlocal began, last, first
-        now, done, pairs = time.monotonic(), len(tune.done), tune.configuration.pairs
-        if not first:  # the first pair may have had to wait for the compiler
-            began, last, first = now, now, done
-        if now - last < REPORT_SECONDS and not tune.is_over:
-            return
-        last, speed = now, (done - first) / max(1e-9, now - began)
-        lost = f"  {tune.lost} lost" if tune.lost else ""
-        say(f"{done}/{pairs} pairs{lost}  {speed:.2f} pairs/s  {duration((pairs - done) / max(1e-9, speed))} to go")
-        if not tune.is_over:
-            say("\n".join(value_table(tune.configuration.parameters, tune.settings, tune.state)))
-
-    return show
 
 
 def result_lines(tune: Tune) -> list[str]:

@@ -4,8 +4,6 @@ A module sets METHOD. The rules make the players of a pair from the state, and t
 for games and for simulation. `lab.tune.rules` has the model.
 """
 
-from __future__ import annotations
-
 import pkgutil
 from importlib import import_module
 from statistics import NormalDist

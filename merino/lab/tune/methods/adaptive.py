@@ -10,8 +10,6 @@ Results count as a binomial of the pair's score with as many trials as give its 
 100%, which carries little information, moves little. The sum over parameters is taken as normal.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -95,6 +93,9 @@ STRONG_BIAS = 0.3  # above which a hypothesis has less odds for each parameter m
 _PLAN_AT, _WIDEN_AT, _PAIRS, _SQUARES = range(4)
 
 
+_BELOW = np.frompyfunc(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)), 1, 1)  # the share of a normal distribution below z
+
+
 @kernel
 def lost_at(form, width, u):
     """The loss at `u` stated distances from the optimum, in units of the stated Elo."""
@@ -168,12 +169,6 @@ def likely_odds(mean, variance, score, trials):
 
 
 @kernel
-def log_likelihood(odds, score):
-    """The logarithm of the likelihood of one trial with this score."""
-    return -score * np.log1p(np.exp(-odds)) - (1.0 - score) * np.log1p(np.exp(odds))
-
-
-@kernel
 def weigh_result(mean, variance, score, trials):
     """How far a result moves log-odds of this mean and variance, in units of both, and what it takes of the variance.
 
@@ -182,7 +177,8 @@ def weigh_result(mean, variance, score, trials):
     best = likely_odds(mean, variance, score, trials)
     step, share = (best - mean) / variance, 1.0 / (1.0 + np.exp(-best))
     curvature = trials * share * (1.0 - share)
-    likelihood = trials * log_likelihood(best, score) - 0.5 * (step * step * variance + np.log1p(curvature * variance))
+    likelihood = -trials * (score * np.log1p(np.exp(-best)) + (1.0 - score) * np.log1p(np.exp(best)))
+    likelihood -= 0.5 * (step * step * variance + np.log1p(curvature * variance))
     return step, curvature / (1.0 + curvature * variance), likelihood
 
 
@@ -229,15 +225,9 @@ def weights_of(evidence, power):
     """The weights of hypotheses by their evidence to a `power`: below 1, the likely ones are trusted less."""
     weights = np.exp(power * np.maximum(evidence - evidence.max(), -40.0 / power))
     for h in range(len(weights)):
-        if is_gone(evidence, h):
+        if evidence[h] <= GONE:
             weights[h] = 0.0
     return weights / weights.sum()
-
-
-@kernel
-def is_gone(evidence, h):
-    """Whether a hypothesis has been given up."""
-    return evidence[h] <= GONE
 
 
 @kernel
@@ -250,16 +240,6 @@ def best_level(gains, knowns, i, others, noise):
         if gain > most:
             best, most = level, gain
     return best
-
-
-@kernel
-def reach_at(level, widest, room, whole):
-    """Half the difference of the players at a level of the ladder, narrowed to the room between the bounds.
-
-    Integers differ by 1 at least: their bounds have room for that about a middle that is moved inside.
-    """
-    reach = min(widest * 0.5**level, room)
-    return max(reach, 0.5) if whole else reach
 
 
 def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
@@ -299,15 +279,10 @@ def _intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
         low, high = (optima - 9 * deviations).min(axis=1), (optima + 9 * deviations).max(axis=1)
         for _ in range(60):
             middle = (low + high) / 2
-            below = (weights * _normal_share((middle[:, None] - optima) / deviations)).sum(axis=1) < share
+            below = (weights * _BELOW((middle[:, None] - optima) / deviations).astype(np.float64)).sum(axis=1) < share
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         found[side] = state.start + settings.sigma_0 * low
     return found
-
-
-def _normal_share(z: np.ndarray) -> np.ndarray:
-    """The share of a normal distribution below each of `z` deviations."""
-    return np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in z.ravel().tolist()]).reshape(z.shape)
 
 
 def _gain(settings: EstimatorSettings, state: State) -> ExpectedGain:
@@ -335,7 +310,7 @@ def _predict_all(settings, state, i, middle, reach, widest, shown):
     """Fill `shown` for parameter `i` under all hypotheses."""
     strength = _strength(settings, i)
     for h in range(len(settings.bank)):
-        if not is_gone(state.evidence, h):
+        if state.evidence[h] > GONE:
             predict(settings.bank, state.beliefs, strength, widest, i, h, middle, reach, shown)
 
 
@@ -356,10 +331,15 @@ def _place(settings, state, number, random, middle, reach):
 
 @kernel
 def _pair_within(settings, i, level, middle):
-    """The middle and the reach of a pair at a level about `middle`, narrowed and moved inside where bounds are near."""
+    """The middle and the reach of a pair at a level about `middle`, narrowed and moved inside where bounds are near.
+
+    Integers differ by 1 at least: their bounds have room for that about a middle that is moved inside.
+    """
     low, high = settings.low[i], settings.high[i]
     room = max(min(middle - low, high - middle), MIN_ROOM * (high - low))
-    reach = reach_at(level, MAX_PERTURBATION * settings.c_end[i], room, settings.whole[i])
+    reach = min(MAX_PERTURBATION * settings.c_end[i] * 0.5**level, room)
+    if settings.whole[i]:
+        reach = max(reach, 0.5)
     return min(max(middle, low + reach), high - reach), reach
 
 
@@ -374,10 +354,14 @@ def _update(settings, state, number, plus, minus, y, tau2):
         _predict_all(settings, state, i, middle, reach, MAX_PERTURBATION * settings.c_end[i] / unit, shown)
     expected = 0.0
     for h in range(len(weights)):
-        if not is_gone(state.evidence, h):
+        if state.evidence[h] > GONE:
             expected += weights[h] * _absorb(settings, state, h, plus, minus, (2.0 + y) / 4.0, 4.0 / noise, shown)
-    _give_up(state.evidence)
-    _note_surprise(state.schedule, y, expected)
+    best = state.evidence.max()
+    for h in range(len(weights)):  # those that are far less likely are given up
+        state.evidence[h] = state.evidence[h] - best if state.evidence[h] > best + MIN_ODDS else 2.0 * GONE
+    state.schedule[_PAIRS] += 1.0
+    surprise = (y + 2.0 - 4.0 * expected) ** 2 / max(4.0 * expected * (1.0 - expected), 0.05)
+    state.schedule[_SQUARES] += surprise  # in units of that between equal players
     if state.schedule[_PAIRS] >= state.schedule[_PLAN_AT]:
         _plan(settings, state, noise, shown)
 
@@ -397,21 +381,6 @@ def _absorb(settings, state, h, plus, minus, score, trials, shown):
             move(state.beliefs, i, h, shown, share_of_reach(settings.bank[h], reach, widest), step, less)
             state.mean[h, i] = state.start[i] + settings.sigma_0[i] * state.beliefs[OPTIMUM, i, h]
     return 1.0 / (1.0 + np.exp(-mean))
-
-
-@kernel
-def _give_up(evidence):
-    """Give up hypotheses that are far less likely than the best."""
-    best = evidence.max()
-    for h in range(len(evidence)):
-        evidence[h] = evidence[h] - best if evidence[h] > best + MIN_ODDS else 2.0 * GONE
-
-
-@kernel
-def _note_surprise(schedule, y, expected):
-    """Count the pair, and its surprise in units of that between equal players."""
-    schedule[_PAIRS] += 1.0
-    schedule[_SQUARES] += (y + 2.0 - 4.0 * expected) ** 2 / max(4.0 * expected * (1.0 - expected), 0.05)
 
 
 @kernel

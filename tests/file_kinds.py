@@ -14,7 +14,6 @@ import math
 import re
 import shutil
 import tempfile
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -145,7 +144,7 @@ def _packed(path: Path) -> object:
 
 
 def _net_positions(path: Path) -> object:
-    return positions_of_net(Namespace(positions=path))
+    return positions_of_net(path)
 
 
 def _rows(path: Path) -> object:

@@ -13,7 +13,6 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.board.game import Position
-from merino.core.common.command import CommandError
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import parameter_values, parameters_for, tuned_for
 from merino.engine.search.searcher import Searcher
@@ -24,7 +23,7 @@ from merino.eval.families import default, find_net, from_identity, load_net
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Network, Shape
-from merino.formats.packed import PACKED, Filter, checked_blocks, with_checks
+from merino.formats.packed import PACKED, Filter, PackedError, checked_blocks, with_checks
 from merino.formats.packed_files import packed_positions
 from merino.lab.nets.net_command import run_net
 from merino.lab.tune.parameters import own_parameters
@@ -228,5 +227,5 @@ def test_two_nets_can_play_each_other() -> None:
 def test_a_file_without_a_position_to_average_over_is_named(net: Path, tmp_path: Path) -> None:
     file = tmp_path / "none.txt"
     file.write_text("# nothing yet\n")
-    with pytest.raises(CommandError, match=r"none\.txt' holds no position"):
+    with pytest.raises(PackedError, match=r"none\.txt' holds no position"):
         run_net([str(net), "--positions", str(file)])

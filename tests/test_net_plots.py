@@ -1,4 +1,4 @@
-"""Pictures of nets, of their training, and of how mobile pieces are."""
+"""Pictures of nets and of their training."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 
 from merino.app.shell.learn import run_plot
-from merino.core.common.command import CommandError, UsageError
-from merino.eval.net.features import features
+from merino.core.common.command import CommandError
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Shape, quantised
-from merino.formats.pgn_games import read_games
-from merino.lab.nets.feature_costs import measure_changes
-from merino.lab.nets.features_command import run_features
 from merino.lab.nets.plots import (
     PICTURES,
     STRONGEST,
@@ -29,10 +25,7 @@ from merino.lab.nets.plots import (
 )
 from merino.lab.nets.starting import random_layers
 from merino.learn.errors import LearnError
-from tests.rows import SELFPLAY
 from tests.test_features import records
-
-GAMES = SELFPLAY.read_bytes()[:20_000]
 
 
 def save(path: Path, shape: Shape) -> Path:
@@ -142,29 +135,3 @@ def test_a_net_without_a_picture_is_refused(tmp_path: Path) -> None:
     net = save(tmp_path / "my.net", Shape("H+V", 8))
     with pytest.raises(CommandError, match=r"nothing to draw of '.*my\.net'"):
         run_plot([str(net)])
-
-
-def test_mobility_is_counted_as_the_boards_show_it(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    (tmp_path / "g.pgn").write_bytes(GAMES)
-    found = measure_changes(features("MC"), [read_games(GAMES)])
-    own_pawns, other_pawns, own_knights = np.split(found.often[0][:34], [9, 18])
-    assert own_pawns.sum() == own_knights.sum() == 2 * found.moves  # one number a kind and view
-    assert np.array_equal(own_pawns, other_pawns)  # both views are counted
-    assert own_knights[2:12].sum() > own_knights[12:].sum()
-    picture = tmp_path / "m.svg"
-    assert run_features(["ALL+MC", "--stats", str(tmp_path / "g.pgn"), "--plot", str(picture)]) == 0
-    assert picture.read_bytes().lstrip().startswith(b"<?xml")
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["ALL", "--stats", "g.pgn", "--plot", "m.svg"], "--plot draws the block MC, which is not part of ALL"),
-        (["MC", "--plot", "m.svg"], "--plot needs --stats"),
-        (["MC", "--stats", "g.pgn", "--plot", "m.gif"], "--plot writes .png or .svg"),
-    ],
-)
-def test_a_picture_of_mobility_that_makes_no_sense_is_refused(words: list[str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        run_features(words)

@@ -18,7 +18,8 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.common import files
-from merino.core.common.command import CommandError, UsageError
+from merino.core.common.command import CommandError
+from merino.core.common.errors import MerinoError
 from merino.core.common.files import user_folder
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.evaluation import EvaluationError
@@ -516,7 +517,7 @@ def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path, words: list[st
     if is_there:
         folder.mkdir(parents=True)
     before = set(tmp_path.rglob("*"))
-    with pytest.raises((CommandError, UsageError)):
+    with pytest.raises(MerinoError):
         run_night([*words, "--generations", "1", "--state", str(folder)])
     assert set(tmp_path.rglob("*")) == before
 
@@ -548,7 +549,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
                 run_night(words)
     with monkeypatch.context() as patch:
         patch.setattr(rounds, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
-        with pytest.raises(CommandError, match="the match broke off"):
+        with pytest.raises(MatchError, match="the match broke off"):
             run_night([*words[:-1], str(tmp_path / "other")])
     assert run_night(words) == 0
 
@@ -568,7 +569,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
-    with pytest.raises((CommandError, UsageError), match=fault):
+    with pytest.raises(MerinoError, match=fault):
         run_night([*words, "--state", str(tmp_path / "run")])
 
 

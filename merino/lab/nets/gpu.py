@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.eval.net.features import PIECES, is_by_piece_and_king, piece_features
-from merino.eval.net.network import MAX_MEN, Shape
+from merino.eval.net import features, network
 from merino.lab.nets.gradient import Layout
 from merino.learn.errors import TrainingError
 
@@ -103,9 +102,9 @@ class GpuGradient:
         return self._cuda.to_device(array)
 
 
-def check_gpu(shape: Shape) -> Any:
+def check_gpu(shape: network.Shape) -> Any:
     """What drives a card that can train nets of this shape; raises TrainingError if none can."""
-    if shape.second or shape.piece_values or not is_by_piece_and_king(shape.feature_set):
+    if shape.second or shape.piece_values or not features.is_by_piece_and_king(shape.feature_set):
         raise TrainingError(
             "a graphics card trains nets of one layer that see pieces on squares, by the own king or not (as ALL, "
             f"KING8*ALL, MIRRORED(...)), not {shape}"
@@ -118,7 +117,7 @@ def check_gpu(shape: Shape) -> Any:
         )
     from merino.lab.nets.gpu_kernels import MAX_ACTIVE  # noqa: PLC0415 (it needs CUDA)
 
-    if (summands := len(shape.feature_set.terms)) > (most := MAX_ACTIVE // MAX_MEN):
+    if (summands := len(shape.feature_set.terms)) > (most := MAX_ACTIVE // network.MAX_MEN):
         raise TrainingError(f"a graphics card trains feature sets of at most {most} summands: {shape} has {summands}")
     return cuda
 
@@ -130,7 +129,7 @@ def _rows_of(layout: Layout) -> np.ndarray:
     """
     found = []
     for term in layout.feature_set.terms:
-        halves = piece_features(term)[0].reshape(2, PIECES, 64)
+        halves = features.piece_features(term)[0].reshape(2, features.PIECES, 64)
         by_king = np.stack([halves[place >> 2 & 1] for place in range(64)])
         found.append(by_king + term.kings[:, None, None])
     return np.stack(found, axis=-1).astype(np.int32)

@@ -5,8 +5,6 @@ gradients are added up as whole numbers, whose sum is the same in whatever order
 the same net each time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

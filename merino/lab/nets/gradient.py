@@ -17,17 +17,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from merino.core.board.bitboard import U64, lsb, popcount
+from merino.core.compiled import lanes
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.lanes import (
-    FLOAT_LANES,
-    clipped_floats,
-    floats_of,
-    load_floats,
-    store_floats,
-    sum_of_floats,
-    where_inside,
-)
 from merino.core.compiled.memory import array_at, prefetch, record_dtype
+from merino.eval.net import network, play, view
 from merino.eval.net.features import (
     NO_ROW,
     PIECE_ROWS,
@@ -37,9 +30,6 @@ from merino.eval.net.features import (
     active_features,
     rows_of_pieces,
 )
-from merino.eval.net.network import SCALE, VALUE, Shape
-from merino.eval.net.play import output_by
-from merino.eval.net.view import VIEW_SIZE, look_back, mirror_view
 from merino.formats.packed import read_view
 
 
@@ -57,7 +47,7 @@ def _at(row, index):
 def add_inputs(weights, active, count, width, features, sums):
     """Fill `sums` with the bias plus the rows of active features; each block of neurons stays in registers."""
     size, fours = U64(4 * width), count & ~3
-    for block in range(0, width, FLOAT_LANES):
+    for block in range(0, width, lanes.FLOAT_LANES):
         column = _at(weights, block)
         total = _block_of(column, features, size)
         for index in range(0, fours, 4):
@@ -66,21 +56,21 @@ def add_inputs(weights, active, count, width, features, sums):
             total = total + ((a + b) + (c + d))
         for index in range(fours, count):
             total = total + _block_of(column, active[index], size)
-        store_floats(_at(sums, block), total)
+        lanes.store_floats(_at(sums, block), total)
 
 
 @kernel
 def _block_of(column, row, size):
     """One block of a row of weights; `column` is its address in row 0, `size` the bytes of a row."""
-    return load_floats(column + U64(row) * size)
+    return lanes.load_floats(column + U64(row) * size)
 
 
 @kernel
 def add_to_inputs(gradient, active, count, width, features, slopes):
     """Add the gradient of one view's sums to the rows of its active features and to the bias."""
     size = U64(4 * width)
-    for block in range(0, width, FLOAT_LANES):
-        column, slope = _at(gradient, block), load_floats(_at(slopes, block))
+    for block in range(0, width, lanes.FLOAT_LANES):
+        column, slope = _at(gradient, block), lanes.load_floats(_at(slopes, block))
         add_floats(column + U64(features) * size, slope)
         for index in range(count):
             add_floats(column + U64(active[index]) * size, slope)
@@ -89,50 +79,50 @@ def add_to_inputs(gradient, active, count, width, features, slopes):
 @kernel
 def add_floats(address, numbers):
     """Add float32[16] to those at an address."""
-    store_floats(address, load_floats(address) + numbers)
+    lanes.store_floats(address, lanes.load_floats(address) + numbers)
 
 
 @kernel
 def add_row(target, row, factor):
     """Add `factor` times a row to `target`."""
-    factors = floats_of(factor)
-    for k in range(0, len(row), FLOAT_LANES):
-        add_floats(_at(target, k), factors * load_floats(_at(row, k)))
+    factors = lanes.floats_of(factor)
+    for k in range(0, len(row), lanes.FLOAT_LANES):
+        add_floats(_at(target, k), factors * lanes.load_floats(_at(row, k)))
 
 
 @kernel
 def set_row(target, row, factor):
     """Make `target` `factor` times a row."""
-    factors = floats_of(factor)
-    for k in range(0, len(row), FLOAT_LANES):
-        store_floats(_at(target, k), factors * load_floats(_at(row, k)))
+    factors = lanes.floats_of(factor)
+    for k in range(0, len(row), lanes.FLOAT_LANES):
+        lanes.store_floats(_at(target, k), factors * lanes.load_floats(_at(row, k)))
 
 
 @kernel
 def activate(sums, out, squares):
     """Clipped to 0..1, and squared for squared clipped ReLU."""
-    for k in range(0, len(sums), FLOAT_LANES):
-        clipped = clipped_floats(load_floats(_at(sums, k)))
-        store_floats(_at(out, k), clipped * clipped if squares else clipped)
+    for k in range(0, len(sums), lanes.FLOAT_LANES):
+        clipped = lanes.clipped_floats(lanes.load_floats(_at(sums, k)))
+        lanes.store_floats(_at(out, k), clipped * clipped if squares else clipped)
 
 
 @kernel
 def activate_back(sums, slopes, squares):
     """Turn `slopes` from those of the neurons' outputs into those of their sums."""
-    for k in range(0, len(sums), FLOAT_LANES):
-        total, slope = load_floats(_at(sums, k)), load_floats(_at(slopes, k))
+    for k in range(0, len(sums), lanes.FLOAT_LANES):
+        total, slope = lanes.load_floats(_at(sums, k)), lanes.load_floats(_at(slopes, k))
         if squares:
             slope = slope * (total + total)
-        store_floats(_at(slopes, k), where_inside(total, slope))
+        lanes.store_floats(_at(slopes, k), lanes.where_inside(total, slope))
 
 
 @kernel
 def dot(a, b):
     """The dot product of two rows."""
-    total = floats_of(np.float32(0))
-    for k in range(0, len(a), FLOAT_LANES):
-        total = total + load_floats(_at(a, k)) * load_floats(_at(b, k))
-    return sum_of_floats(total)
+    total = lanes.floats_of(np.float32(0))
+    for k in range(0, len(a), lanes.FLOAT_LANES):
+        total = total + lanes.load_floats(_at(a, k)) * lanes.load_floats(_at(b, k))
+    return lanes.sum_of_floats(total)
 
 
 @kernel
@@ -231,7 +221,7 @@ def forward_values(weights, o, buffers, constant, squares):
     both = 2 * o.width
     activate(buffers[0, :both], buffers[1, :both], squares)
     last = weights[_first_constant(o) + PIECE_ROWS]
-    return dot(buffers[1, :both], buffers[3, :both]) + np.float32(VALUE) * constant + last
+    return dot(buffers[1, :both], buffers[3, :both]) + np.float32(network.VALUE) * constant + last
 
 
 @kernel
@@ -248,7 +238,7 @@ def add_to_values(gradient, o, active, counts, neurons, slope):
             start = first + 2 * width * row
             add_row(gradient[start:], own, signed)
             add_row(gradient[start + width :], other, signed)
-            gradient[constants + row] += np.float32(VALUE) * signed
+            gradient[constants + row] += np.float32(network.VALUE) * signed
 
 
 @kernel
@@ -262,7 +252,7 @@ def backward_values(gradient, o, buffers, squares, slope):
 
 AHEAD = 12  # positions prefetched
 OUTPUT = 2  # where in a slot's numbers that of the output is, behind those of the active features of both views
-_FINDER = 2 * VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
+_FINDER = 2 * view.VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
 
 
 @kernel
@@ -278,8 +268,8 @@ def _features_of_views(record, is_mirrored, program, views, scratch, active, cou
     """Fill `active` and `counts` with the features of both views of a position, the side to move first."""
     read_view(record, views[0])
     if is_mirrored:
-        mirror_view(views[0])
-    look_back(views[0], views[1])
+        view.mirror_view(views[0])
+    view.look_back(views[0], views[1])
     for side in range(2):
         counts[side] = active_features(views[side], program, scratch, active[side])
 
@@ -331,8 +321,8 @@ def _pass_over_scores(weights, records, places, o, program, rows, most, gradient
 def _finder(memory):
     """Both views and scratch memory."""
     address = U64(memory.ctypes.data)
-    scratch = array_at(address + U64(8 * 2 * VIEW_SIZE), np.int32, SCRATCH)
-    return array_at(address, np.uint64, (2, VIEW_SIZE)), scratch
+    scratch = array_at(address + U64(8 * 2 * view.VIEW_SIZE), np.int32, SCRATCH)
+    return array_at(address, np.uint64, (2, view.VIEW_SIZE)), scratch
 
 
 @kernel
@@ -359,13 +349,13 @@ def _slot(o, most, memory):
 def _learn_score(weights, gradient, o, record, is_mirrored, program, rows, finder, slot):
     """The error at a position with a score and a result; its gradient is added, unless `gradient` is empty."""
     output = _forward(weights, o, record, is_mirrored, program, rows, finder, slot)
-    predicted = _sigmoid(output * SCALE / o.k)
+    predicted = _sigmoid(output * network.SCALE / o.k)
     target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.score_k)
     off = predicted - target
     if len(gradient) == 0:
         return abs(off) ** o.power
     steepness = abs(off) ** (o.power - 1.0)
-    slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * SCALE / o.k
+    slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * network.SCALE / o.k
     _backward(weights, gradient, o, np.float32(slope), slot)
     return steepness * abs(off)
 
@@ -384,7 +374,7 @@ def _forward(weights, o, record, is_mirrored, program, rows, finder, slot):
     if o.values:
         constant = gather_values(weights, o, active, counts, buffers[3])
         return forward_values(weights, o, buffers, constant, o.squares != 0)
-    counts[OUTPUT] = output_by(popcount(U64(record.occupied)), o.men_shift)
+    counts[OUTPUT] = play.output_by(popcount(U64(record.occupied)), o.men_shift)
     return forward(weights, o, buffers, second, counts[OUTPUT], o.squares != 0)
 
 
@@ -446,7 +436,7 @@ class Objective:
 class Layout:
     """The places of a net's weights in one vector."""
 
-    shape: Shape
+    shape: network.Shape
 
     @cached_property
     def feature_set(self) -> FeatureSet:
@@ -456,12 +446,12 @@ class Layout:
     @property
     def width(self) -> int:
         """Neurons of the first layer, padded."""
-        return -(-self.shape.hidden // FLOAT_LANES) * FLOAT_LANES
+        return -(-self.shape.hidden // lanes.FLOAT_LANES) * lanes.FLOAT_LANES
 
     @property
     def second(self) -> int:
         """Neurons of the second layer, padded; 0 for none."""
-        return -(-self.shape.second // FLOAT_LANES) * FLOAT_LANES
+        return -(-self.shape.second // lanes.FLOAT_LANES) * lanes.FLOAT_LANES
 
     @cached_property
     def sizes(self) -> dict[str, tuple[int, ...]]:
@@ -470,11 +460,11 @@ class Layout:
         found: dict[str, tuple[int, ...]] = {"inputs": (self.feature_set.size, width), "input_bias": (width,)}
         if self.shape.piece_values:
             rows = {"values": (PIECE_ROWS, 2 * width), "value_constants": (PIECE_ROWS,)}
-            return found | rows | {"output_bias": (FLOAT_LANES,)}
+            return found | rows | {"output_bias": (lanes.FLOAT_LANES,)}
         if second:
             found |= {"middle": (2 * width, second), "middle_bias": (second,)}
         outputs = self.shape.outputs
-        return found | {"output": (outputs, second or 2 * width), "output_bias": (FLOAT_LANES,)}
+        return found | {"output": (outputs, second or 2 * width), "output_bias": (lanes.FLOAT_LANES,)}
 
     @cached_property
     def size(self) -> int:

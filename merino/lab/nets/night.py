@@ -8,8 +8,6 @@ its matches. `best.net` is a copy of the net that has won. `start.net` is the ne
 `start.txt`, if it began with nothing, holds the weights of that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
@@ -23,18 +21,14 @@ import numpy as np
 from merino.core.common import files, sealed
 from merino.core.common.text import aligned, counted
 from merino.eval import families
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.registry import TERMS
-from merino.eval.linear.weights import as_mapping, render
+from merino.eval.linear import family, registry, weights
 from merino.eval.net import file as net_files
 from merino.eval.net import network
 from merino.eval.net.family import NetEvaluation
 from merino.formats import packed, packed_files, sources
-from merino.lab.nets import gpu, shapes, starting, training
-from merino.lab.nets.gradient import Objective
-from merino.learn.errors import LearnError
+from merino.lab.nets import gpu, gradient, shapes, starting, training
+from merino.learn import errors, request
 from merino.learn.improve import rounds
-from merino.learn.request import Events
 from merino.match.report import duration, signed
 
 FORMAT = "merino night 1"
@@ -89,7 +83,7 @@ class NightPlan(rounds.RoundPlan):
         f"shape of all nets, as in '{network.EXAMPLE}'",
         training.training("EXPR", default="what the positions support"),
     ] = ""
-    power: training.Power = Objective.power
+    power: training.Power = gradient.Objective.power
     ahead: training.Ahead = 0.0
     gpu: training.OnCard = False
     gauge: Annotated[
@@ -111,7 +105,7 @@ class NightPlan(rounds.RoundPlan):
     def check(self) -> Self:
         """See RoundPlan."""
         if not 0 <= self.ahead < 1:
-            raise LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
+            raise errors.LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
         if self.share is not None:
             rounds.check_share(self.share)
         _ = self.asked_shape
@@ -249,12 +243,12 @@ def load_state(path: Path) -> NightState:
         )
 
 
-def nothing() -> LinearEvaluation:
+def nothing() -> family.LinearEvaluation:
     """The evaluation of nothing."""
-    return LinearEvaluation(rounds.pieces_alone(TERMS), terms=TERMS)
+    return family.LinearEvaluation(rounds.pieces_alone(registry.TERMS), terms=registry.TERMS)
 
 
-def player_of(net: network.Network | None) -> LinearEvaluation | NetEvaluation:
+def player_of(net: network.Network | None) -> family.LinearEvaluation | NetEvaluation:
     """The evaluation of a net, or of nothing for None."""
     return nothing() if net is None else NetEvaluation(net)
 
@@ -302,11 +296,11 @@ class NightFolder(rounds.RunFolder[NightState]):
         path = self.round_path(self.path, number) / CANDIDATE if number else self.path / START_NET
         known = state.rounds[number - 1].net if number else state.start_hash
         if not files.is_there(path):
-            raise LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
+            raise errors.LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
         content = files.read_user_file(path, files.NET)
         found = net_files.net_in(content, path)
         if net_files.digest(found) != known:
-            raise LearnError(
+            raise errors.LearnError(
                 f"'{path}' is another net than this run left there: {net_files.digest(found)}, not {known}"
             )
         return found, content
@@ -325,7 +319,9 @@ class NightFolder(rounds.RunFolder[NightState]):
         fitted = fit_generation(self, state, data, context)
         trained, games = net_files.load_net(folder / CANDIDATE), sum(each.games for each in data.values())
         if net_files.digest(trained) != fitted.net:
-            raise LearnError(f"'{folder / CANDIDATE}' is not the net of '{folder / FIT}': remove both to train again")
+            raise errors.LearnError(
+                f"'{folder / CANDIDATE}' is not the net of '{folder / FIT}': remove both to train again"
+            )
         before = "" if fitted.start_error is None else f", of the best {fitted.start_error:.6f}"
         context.events.say(f"  learned from {games:,} games; error on validation games {fitted.error:.6f}{before}")
         trial, new = plan.trial(number), NetEvaluation(trained)
@@ -415,9 +411,13 @@ def data_of(path: Path, player: str) -> GenerationData:
 def check_data(path: Path, known: GenerationData) -> None:
     """Raise LearnError unless the games of a finished generation, in a file, are those that it has played."""
     if not files.is_there(path):
-        raise LearnError(f"'{path}' is missing: later generations learn from it; put it back, or give a new folder")
+        raise errors.LearnError(
+            f"'{path}' is missing: later generations learn from it; put it back, or give a new folder"
+        )
     if sources.digest(path) != known.hash:
-        raise LearnError(f"'{path}' has changed since it was played: put it back as it was, or give a new folder")
+        raise errors.LearnError(
+            f"'{path}' has changed since it was played: put it back as it was, or give a new folder"
+        )
 
 
 def learned_before(start: network.Network | None) -> int | None:
@@ -501,7 +501,7 @@ def _fit(
     place, learned = folder.of_round(number), learned_before(folder.net(state, 0))
     scratch, usual = place / POSITIONS, training.TrainingSettings()  # a file, so that memory does not bound them
     if not packed_files.write_packed_file(scratch, _positions(folder, state, data, context)):
-        raise LearnError(f"the games in '{place}' have no position to learn from: more games are needed")
+        raise errors.LearnError(f"the games in '{place}' have no position to learn from: more games are needed")
     validation = min(0.5, max(usual.validation, MIN_VALIDATION_GAMES / max(1, plan.games)))  # some of few games
 
     def report(state: training.TrainingState) -> None:
@@ -517,7 +517,9 @@ def _fit(
         settings = replace(
             usual,
             shape=choice.shape,
-            objective=Objective(share, course.k, plan.power, families.default().k if start else course.score_k),
+            objective=gradient.Objective(
+                share, course.k, plan.power, families.default().k if start else course.score_k
+            ),
             epochs=course.epochs,
             rate=course.rate,
             validation=validation,
@@ -561,7 +563,7 @@ def begin(
     start: str | None,
     given: Mapping[str, Any],
     until: rounds.Until,
-    events: Events,
+    events: request.Events,
     threads: int | None = None,
     executor: Executor | None = None,
 ) -> rounds.Finished[NightState]:
@@ -587,7 +589,7 @@ def begin(
         else:
             state.plan.check_same(given, path)
             if known != state.start_hash and (source is not None or name == NOTHING):
-                raise LearnError(
+                raise errors.LearnError(
                     f"'{path}' began with '{state.start_name}' as it was, not with '{name}' as it is: name the former, "
                     "or give a new folder"
                 )
@@ -597,7 +599,7 @@ def begin(
         folder.save(state)
         if state.is_from_nothing and not files.is_there(path / START_TERMS):
             comment = ["Where merino night begins from nothing: the values of the pieces"]
-            text = render(as_mapping(rounds.pieces_alone(TERMS)), comment, TERMS)
+            text = weights.render(weights.as_mapping(rounds.pieces_alone(registry.TERMS)), comment, registry.TERMS)
             files.write_whole(path / START_TERMS, text.encode())
         if source is not None and not files.is_there(path / START_NET):
             files.write_whole(path / START_NET, source.content)

@@ -5,20 +5,13 @@ import sys
 from collections.abc import Sequence
 
 from merino.app.console import learning, shared
-from merino.core.common import command, files, options, work
-from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.text import as_word
-from merino.eval.evaluation import EvaluationError
-from merino.formats.packed import PackedError
-from merino.formats.sources import SourceError
+from merino.core.common import files, interrupt, options, text, work
 from merino.lab.nets import night
-from merino.learn.errors import TrainingError
 from merino.learn.improve.rounds import Until
-from merino.match.games import MatchError
 
 
 def run_night(words: Sequence[str]) -> int:
-    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    """The command in a shell: 0, or 130 after Ctrl-C; raises MerinoError."""
     parser = _parser()
     args = parser.parse_args(words)
     shared.check_will_end(parser, args, "generations")
@@ -28,11 +21,10 @@ def run_night(words: Sequence[str]) -> int:
 
     given = options.given(vars(args), night.NightPlan)
     given |= dict(zip(("elo0", "elo1"), args.sprt or (), strict=False))
-    until, errors = Until(args.hours, args.generations), (SourceError, EvaluationError, PackedError, TrainingError)
+    until = Until(args.hours, args.generations)
     try:
         folder = args.state or files.user_folder("data") / night.DEFAULT_FOLDER
         with (
-            command.errors_named("night", *errors, MatchError, work.WorkError),
             learning.shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events,
             shared.cluster_executor(args.cluster, "night", events.say, work.Needs(("match",))) as executor,
         ):
@@ -47,11 +39,11 @@ def run_night(words: Sequence[str]) -> int:
         if found.interrupted:
             print("Stopped; the same command continues.")
         if state.last_proven:
-            card = f"Its card: merino net {as_word(best)}"
+            card = f"Its card: merino net {text.as_word(best)}"
             print(f"To play with it: option EvalFile, value '{best.absolute()}'. {card}")
         if state.rounds:
-            print(f"To draw it: merino plot {as_word(best.parent)}")
-    return INTERRUPTED if found.interrupted else 0
+            print(f"To draw it: merino plot {text.as_word(best.parent)}")
+    return interrupt.INTERRUPTED if found.interrupted else 0
 
 
 def _parser() -> shared.Parser:

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from merino.eval.net.blocks import BLOCKS
-from merino.eval.net.features import FeatureSet, Summand, block_of
-from merino.eval.net.network import Network, Shape
+from merino.eval.net import blocks, features, network
 from merino.learn.errors import TrainingError
 
 
-def random_layers(shape: Shape, seed: int) -> dict[str, np.ndarray]:
+def random_layers(shape: network.Shape, seed: int) -> dict[str, np.ndarray]:
     """Random weights, by the names of `Shape.layers`.
 
     Their size falls with the number of features. If it were larger, many sums of weights would be beyond the range of a
@@ -22,7 +20,7 @@ def random_layers(shape: Shape, seed: int) -> dict[str, np.ndarray]:
     return layers
 
 
-def fault_of_part(known: Shape, wanted: Shape) -> str:
+def fault_of_part(known: network.Shape, wanted: network.Shape) -> str:
     """Why a net of the shape `wanted` cannot begin with the weights of one of the shape `known`; "" if it can."""
     differ = any(getattr(known, name) != getattr(wanted, name) for name in ("second", "activation", "piece_values"))
     if differ or known.hidden > wanted.hidden or known.outputs > wanted.outputs:
@@ -32,7 +30,7 @@ def fault_of_part(known: Shape, wanted: Shape) -> str:
     return ""
 
 
-def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
+def layers_of(start: network.Network, shape: network.Shape, seed: int) -> dict[str, np.ndarray]:
     """The weights of a net for a net of this shape, by the names of `Shape.layers`, with the same scores.
 
     Features that the start has for all squares of the own king get its row for each group of squares, so that
@@ -64,7 +62,7 @@ def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
     return {**layers, **{name: wide[name] for name in ("inputs", "input_bias", last)}}
 
 
-def _shared(wanted: FeatureSet, known: FeatureSet) -> list[tuple[np.ndarray, np.ndarray]] | None:
+def _shared(wanted: features.FeatureSet, known: features.FeatureSet) -> list[tuple[np.ndarray, np.ndarray]] | None:
     """The indices of features in `wanted`, and those in `known` from which they follow, summand by summand.
 
     Each summand of `known` goes to the one that is most like it; None if one has none, as its weights would be lost.
@@ -85,7 +83,7 @@ def _shared(wanted: FeatureSet, known: FeatureSet) -> list[tuple[np.ndarray, np.
     return None if bases else found
 
 
-def _strides_in(base: Summand, term: Summand, mirrors: bool) -> list[int] | None:
+def _strides_in(base: features.Summand, term: features.Summand, mirrors: bool) -> list[int] | None:
     """What the index of a feature of `term` counts for in that of `base`, factor by factor; 0 where `base` lacks it.
 
     None if `base` lacks more than blocks of the own king, or has other ones. If `term` `mirrors`, `base` need not.
@@ -96,18 +94,18 @@ def _strides_in(base: Summand, term: Summand, mirrors: bool) -> list[int] | None
         same = next((each for each in left if each.block == block and each.is_mirrored in seen), None)
         if same is not None:
             left.remove(same)
-        elif block in BLOCKS:
+        elif block in blocks.BLOCKS:
             return None
         strides.append(same.stride if same else 0)
     return None if left else strides
 
 
-def _indices_by(term: Summand, base: Summand, mirrors: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _indices_by(term: features.Summand, base: features.Summand, mirrors: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The indices of the features of a term, and of those of `base`, the same but for blocks of the own king."""
     strides = _strides_in(base, term, mirrors)
     assert strides is not None
     own, theirs = np.array(term.offset), np.array(base.offset)
     for factor, stride in zip(term.factors, strides, strict=True):
-        numbers = np.arange(block_of(factor.block).size)
+        numbers = np.arange(features.block_of(factor.block).size)
         own, theirs = np.add.outer(own, factor.stride * numbers), np.add.outer(theirs, stride * numbers)
     return own.ravel(), theirs.ravel()

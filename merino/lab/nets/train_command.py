@@ -10,20 +10,13 @@ from pathlib import Path
 from typing import Annotated
 
 from merino.app.console import shared
-from merino.core.common import command, files, options, terminal
-from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.sealed import writable
-from merino.core.common.text import counted
+from merino.core.common import command, files, interrupt, options, sealed, terminal, text
 from merino.engine.search.limits import MAX_THREADS
-from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_net
 from merino.eval.net import file as net_files
-from merino.eval.net.network import EXAMPLE, Network, Shape, parse_shape
-from merino.formats import packed, sources
-from merino.formats.packed_files import training_positions
-from merino.lab.nets import gpu, shapes, starting, training
-from merino.lab.nets.gradient import Objective
-from merino.lab.nets.plots import log_of
+from merino.eval.net import network
+from merino.formats import packed, packed_files, sources
+from merino.lab.nets import gpu, gradient, plots, shapes, starting, training
 from merino.learn.errors import TrainingError
 
 of_net = partial(options.Option, group="net")
@@ -36,7 +29,7 @@ class TrainRequest:
 
     shape: Annotated[
         str | None,
-        f"shape of the net, as in '{EXAMPLE}', or of a part of it by --features and --hidden",
+        f"shape of the net, as in '{network.EXAMPLE}', or of a part of it by --features and --hidden",
         of_net("EXPR"),
     ] = None
     features: Annotated[str | None, "feature set", of_net("EXPR", default=SUPPORTED)] = None
@@ -54,7 +47,7 @@ class TrainRequest:
         training.training("N", 1, MAX_THREADS, default="one per core"),
     ] = None
     blend: training.ShareOfResult = None
-    power: training.Power = Objective.power
+    power: training.Power = gradient.Objective.power
     ahead: training.Ahead = 0.0
     k: Annotated[
         float | None,
@@ -69,16 +62,16 @@ class TrainRequest:
         options.Option("FILE", read=shared.file_path, group=shared.OUTPUT),
     ] = Path("merino.net")
 
-    def shape_of(self, usual: Shape) -> Shape:
+    def shape_of(self, usual: network.Shape) -> network.Shape:
         """The shape asked for, as `usual` where nothing is said; raises EvaluationError."""
         if self.shape:
-            return parse_shape(self.shape)
+            return network.parse_shape(self.shape)
         shape = replace(usual, features=self.features or usual.features, hidden=self.hidden or usual.hidden)
         return replace(shape, features=shape.feature_set.name)
 
 
 def run_train(arguments: Sequence[str]) -> int:
-    """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
+    """The command in a shell: 0, or 130 after Ctrl-C; raises MerinoError."""
     parser = shared.Parser(
         prog="merino train",
         description="Train a net from scored positions: packed files, or PGN with scores in comments.",
@@ -92,12 +85,11 @@ def run_train(arguments: Sequence[str]) -> int:
     request = TrainRequest(**options.given(vars(args), TrainRequest))
     settings = training.TrainingSettings(**options.given(vars(args), training.TrainingSettings))
     if request.shape and (request.features or request.hidden):
-        raise command.UsageError("train: --shape says all of the shape: leave out --features and --hidden")
-    errors = packed.PackedError, sources.SourceError, TrainingError, EvaluationError, files.FileInUseError
-    with command.errors_named("train", *errors), files.writing(command.CommandError, before="train: "):
+        raise command.UsageError("--shape says all of the shape: leave out --features and --hidden")
+    with files.writing(command.CommandError):
         found = _train(args.files, request, settings, {"epochs", "rate"} & vars(args).keys(), args.quiet)
     _report(found, request.out)
-    return INTERRUPTED if found.interrupted else 0
+    return interrupt.INTERRUPTED if found.interrupted else 0
 
 
 def _train(
@@ -106,7 +98,9 @@ def _train(
     """Train, and write the net; of the settings `asked` are kept, and others follow from the positions."""
     source = find_net(request.start) if request.start else None
     start = net_files.load_net(source) if source else None
-    wanted = request.shape_of(start.shape if start else Shape())  # what is wrong with it is said before files are read
+    wanted = request.shape_of(
+        start.shape if start else network.Shape()
+    )  # what is wrong with it is said before files are read
     if start is not None and (fault := starting.fault_of_part(start.shape, wanted)):
         raise TrainingError(fault)
     if settings.gpu:
@@ -114,31 +108,31 @@ def _train(
     out, checkpoint = request.out, request.out.parent / f"{request.out.name}.state"
     for path in (out, checkpoint):
         files.check_writable(path)
-    files.check_writable(log_of(out), whole=False)
+    files.check_writable(plots.log_of(out), whole=False)
     found = sources.find_files(names)
-    shared.check_apart((out, checkpoint, log_of(out)), [*found, source], "train")
+    shared.check_apart((out, checkpoint, plots.log_of(out)), [*found, source], "train")
     progress = terminal.Progress(shared.progress_stream(is_quiet))
     with files.held(out):
         try:
             chosen = packed.Filter(ahead=request.ahead)
-            records = training_positions(
+            records = packed_files.training_positions(
                 found, chosen, out.parent, lambda path: partial(progress, f"Reading {path.name}")
             )
         finally:
             progress.wipe()
         with records:
             settings = _settings(request, settings, asked, records, start)
-            about = writable({"files": [path.name for path in found]})
-            about |= writable({"note": request.note}) if request.note else {}
+            about = sealed.writable({"files": [path.name for path in found]})
+            about |= sealed.writable({"note": request.note}) if request.note else {}
             about |= {"lambda": request.ahead} if request.ahead else {}
             trainer = training.Trainer(records, settings, about, checkpoint, request.threads, start)
             if not is_quiet:
-                k, epochs = settings.objective.scale_of_scores, counted(settings.epochs, "epoch")
+                k, epochs = settings.objective.scale_of_scores, text.counted(settings.epochs, "epoch")
                 print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {epochs}")
             if start is None and (words := shapes.caution(settings.shape, len(records))):
                 print(f"train: {words}", file=sys.stderr)
             with terminal.LivePrinter(shared.progress_stream(is_quiet)) as show:
-                trained = trainer.run(partial(_note, show, log_of(out)))
+                trained = trainer.run(partial(_note, show, plots.log_of(out)))
         net_files.save_net(trained.network, out)
         if not trained.interrupted:
             checkpoint.unlink(missing_ok=True)
@@ -150,7 +144,7 @@ def _settings(
     settings: training.TrainingSettings,
     asked: set[str],
     records: packed.PackedBlocks,
-    start: Network | None,
+    start: network.Network | None,
 ) -> training.TrainingSettings:
     """How to train on these positions: as asked, else as the positions support, or the net at the start was trained."""
     course = shapes.course_for(records, settings.batch, start, settings.validation)
@@ -160,7 +154,7 @@ def _settings(
     return replace(
         settings,
         shape=request.shape_of(start.shape if start else row.shape),
-        objective=Objective(blend, course.k, request.power, score_k),
+        objective=gradient.Objective(blend, course.k, request.power, score_k),
         epochs=settings.epochs if "epochs" in asked else course.epochs,
         rate=settings.rate if "rate" in asked else course.rate,
     )
@@ -186,8 +180,8 @@ def _report(found: training.Trained, out: Path) -> None:
     ended = "Interrupted after" if found.interrupted else "Done:"
     before = "" if found.start_error is None else f" (the start {found.start_error:.6f})"
     print(
-        f"{ended} {counted(found.epochs, 'epoch')}, {found.seconds:.0f} s in this run; error {found.error:.6f}, on "
-        f"validation games {found.validation_error:.6f}{before}; the net is in '{out}'"
+        f"{ended} {text.counted(found.epochs, 'epoch')}, {found.seconds:.0f} s in this run; error {found.error:.6f}, "
+        f"on validation games {found.validation_error:.6f}{before}; the net is in '{out}'"
     )
     if found.interrupted:
         print("The same command continues from there.")

@@ -15,8 +15,7 @@ import numpy as np
 from merino.app.console import shared
 from merino.core.common import files, sealed, work
 from merino.core.common.options import Option
-from merino.eval.net import network
-from merino.eval.net.file import digest
+from merino.eval.net import file, network
 from merino.formats import packed, packed_files
 from merino.lab.nets import gpu, gradient, starting
 from merino.learn.errors import TrainingError
@@ -228,7 +227,7 @@ class Trainer:
         self._about: dict[str, Any] = {"data": data, "settings": settings.as_json()}
         self._search = start.search if start is not None else {}
         if start is not None:
-            self._about["start"] = digest(start)
+            self._about["start"] = file.digest(start)
         self._order = TrainingOrder(self._positions, settings.validation, settings.seed, settings.mirror)
         if not len(self._order.validation):
             raise TrainingError(f"{len(records)} positions are too few to keep some games for validation")

@@ -24,24 +24,17 @@ import numpy as np
 from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
-from merino.core.common.files import STATE, faults_named, is_there, read_user_file, write_whole
-from merino.core.common.sealed import as_json, from_json
+from merino.core.common import files, sealed, work
 from merino.core.common.text import counted
-from merino.core.common.work import in_order
 from merino.engine.notation.san import board_of, move_number, named_moves, read_move, san
-from merino.engine.search.choice import expected_scores
-from merino.engine.search.limits import Limits
+from merino.engine.search import choice, limits
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default
 from merino.eval.linear.family import LinearEvaluation
-from merino.formats.pgn_text import tree_text
-from merino.formats.sources import digest, is_passing, name_of
+from merino.formats import pgn_text, sources
 from merino.lab.people.games import PlayerGame, PlayerGames, folded, games_of_player
 from merino.learn.rescoring import Rescore
-from merino.study.analyser import Analyser, best_line, expected_of
-from merino.study.annotation import MISTAKE
-from merino.study.errors import StudyError
-from merino.study.mistakes import as_found, mistake_in
+from merino.study import analyser, annotation, errors, mistakes
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
 DEEP_NODES = 50_000  # of the search that judges them
@@ -118,7 +111,7 @@ class Exercise:
 def exercises_of(
     player: PlayerGames,
     evaluation: LinearEvaluation,
-    analyse: Analyser,
+    analyse: analyser.Analyser,
     most: int = MAX_EXERCISES,
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> list[Exercise]:
@@ -146,7 +139,7 @@ def _candidates(
         return _losses(game, rescore.scores_of(game.positions, stop), evaluation.k)
 
     candidates: list[tuple[float, int, int]] = []
-    for index, lost in enumerate(in_order(losses, player.games)):
+    for index, lost in enumerate(work.in_order(losses, player.games)):
         candidates += [(-float(lost[ply]), index, int(ply)) for ply in np.flatnonzero(lost >= _SCAN_LOSS)]
         report((index + 1) / len(player.games))
     return [(player.games[index], ply) for _, index, ply in sorted(candidates)]
@@ -155,7 +148,7 @@ def _candidates(
 def _losses(game: PlayerGame, scores: np.ndarray, k: float) -> np.ndarray:
     """The expected score that each move lost, float64[plies]; 0 for those of the opponent and of the opening."""
     sign = 1 if game.colour == WHITE else -1
-    expected = expected_scores(sign * scores.astype(np.float64), k)
+    expected = choice.expected_scores(sign * scores.astype(np.float64), k)
     own = game.own_plies()
     fair = own[expected[own] >= MIN_EXPECTED - _SCAN_LOSS]
     lost = np.zeros(len(game.moves))
@@ -163,22 +156,22 @@ def _losses(game: PlayerGame, scores: np.ndarray, k: float) -> np.ndarray:
     return lost
 
 
-def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse: Analyser) -> Exercise | None:
+def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse: analyser.Analyser) -> Exercise | None:
     """The exercise that a mistake makes; None if a deeper search sees no mistake, or no move that is clearly best."""
     fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
     position = Position(fen)
-    lines = analyse(position, Limits(nodes=DEEP_NODES), 2)
+    lines = analyse(position, limits.Limits(nodes=DEEP_NODES), 2)
     if len(lines) < 2 or int(lines[0].pv[0]) == played:
         return None
     after = position.copy()
     after.push(played)
-    answer = best_line(after, Limits(nodes=DEEP_NODES), analyse)
-    best, second = (expected_of(line.score, evaluation) for line in lines)
-    loss = best - (1 - expected_of(answer.score, evaluation) if answer else 0.5)
-    if best < MIN_EXPECTED or loss < MISTAKE or best - second < MIN_LEAD:
+    answer = analyser.best_line(after, limits.Limits(nodes=DEEP_NODES), analyse)
+    best, second = (analyser.expected_of(line.score, evaluation) for line in lines)
+    loss = best - (1 - analyser.expected_of(answer.score, evaluation) if answer else 0.5)
+    if best < MIN_EXPECTED or loss < annotation.MISTAKE or best - second < MIN_LEAD:
         return None
     better, refutation = lines[0].pv, answer.pv if answer else ()
-    mistake = mistake_in(position, played, as_found(lines[0]), as_found(answer), evaluation)
+    mistake = mistakes.mistake_in(position, played, mistakes.as_found(lines[0]), mistakes.as_found(answer), evaluation)
     return Exercise(
         fen=position.fen(),
         played=san(position, played),
@@ -209,7 +202,7 @@ class Reply:
     refutation: tuple[str, ...] = ()
 
 
-def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: Analyser) -> Reply:
+def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: analyser.Analyser) -> Reply:
     """What is said of a move as people write it; raises MoveRejected if it is none."""
     position = Position(exercise.fen)
     move = read_move(position, text)
@@ -220,11 +213,11 @@ def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: Ana
         line = exercise.refutation
         return Reply(name, False, f"That is what you played: {line[0]} answers it.", line)
     position.push(move)
-    best = best_line(position, Limits(nodes=REPLY_NODES), analyse)
+    best = analyser.best_line(position, limits.Limits(nodes=REPLY_NODES), analyse)
     if best is None:
         return Reply(name, False, f"{name} is not the best.")
     line = tuple(named_line(position, best.pv))
-    left = 1 - expected_of(best.score, evaluation)
+    left = 1 - analyser.expected_of(best.score, evaluation)
     sentence = f"{name} is not the best: {line[0]} answers it, and leaves you {left:.0%} of the points."
     return Reply(name, False, sentence, line)
 
@@ -238,7 +231,7 @@ def hint_for(exercise: Exercise) -> str:
 def as_pgn(exercises: Sequence[Exercise]) -> str:
     """A chapter for each: the position, the solution with its line, and the move played with its refutation."""
     chapters = (_chapter(number, exercise) for number, exercise in enumerate(exercises, start=1))
-    return "".join(tree_text(chapter, _UNBROKEN) for chapter in chapters)
+    return "".join(pgn_text.tree_text(chapter, _UNBROKEN) for chapter in chapters)
 
 
 def _chapter(number: int, exercise: Exercise) -> chess.pgn.Game:
@@ -276,7 +269,7 @@ def as_anki(exercises: Sequence[Exercise]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class OtherPlayerError(StudyError):
+class OtherPlayerError(errors.StudyError):
     """A file that keeps the practice of somebody else than `player`."""
 
     def __init__(self, sentence: str, player: str) -> None:
@@ -289,7 +282,7 @@ def scheduling() -> ModuleType:
     try:
         return import_module("fsrs")
     except ImportError as error:
-        raise StudyError(MISSING) from error
+        raise errors.StudyError(MISSING) from error
 
 
 def progress_file(games: Path) -> Path:
@@ -332,15 +325,15 @@ class Practice:
             "exercises": [exercise.as_json() for exercise in self.exercises],
             "cards": self.cards,
         }
-        write_whole(path, as_json(data, indent=1))
+        files.write_whole(path, sealed.as_json(data, indent=1))
 
 
 def load_progress(path: Path) -> Practice | None:
     """The progress in a file, None if there is no file; raises StudyError if it is anything else."""
-    if not is_there(path):
+    if not files.is_there(path):
         return None
-    with faults_named(path, "the progress of practice", StudyError):
-        data = from_json(read_user_file(path, STATE), str(path))
+    with files.faults_named(path, "the progress of practice", errors.StudyError):
+        data = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
         progress = Practice(
             str(data["made_from"]),
             tuple(Exercise.from_json(exercise) for exercise in data["exercises"]),
@@ -380,7 +373,7 @@ def practice_from(
     wanted: str,
     place: Path,
     most: int,
-    analyse: Callable[[], Analyser],
+    analyse: Callable[[], analyser.Analyser],
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Practice:
     """The exercises of a player, from the file `place` if it has them, else found now and kept there.
@@ -389,11 +382,11 @@ def practice_from(
     through a pipe, OtherPlayerError if the file keeps the practice of somebody else, SourceError and OSError.
     """
     player = games_of_player(games, wanted)
-    if is_passing(games):
-        raise StudyError(
-            f"{name_of(games, quoted=True)} can be read only once: exercises need a file that keeps the games"
+    if sources.is_passing(games):
+        raise errors.StudyError(
+            f"{sources.name_of(games, quoted=True)} can be read only once: exercises need a file that keeps the games"
         )
-    made_from = _identity(digest(games), player.name, most)
+    made_from = _identity(sources.digest(games), player.name, most)
     old = load_progress(place)
     if old is not None and old.made_from == made_from:
         return old
@@ -401,7 +394,7 @@ def practice_from(
     practice = renewed(old, made_from, exercises_of(player, default(), analyse(), most, report))
     if not practice.exercises:
         count = counted(player.count, "game")
-        raise StudyError(
+        raise errors.StudyError(
             f"no exercises: {count} of '{player.name}' without a mistake where one move is best{player.left_out_too}"
         )
     practice.save(place)

@@ -1,7 +1,5 @@
 """`merino drill GAMES.pgn --player NAME`: exercises from a player's mistakes, asked again after growing intervals."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -9,32 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from merino.app.console import shared
-from merino.app.console.explaining import default_analyser
-from merino.app.console.terminal import detect, draw
-from merino.core.board.bitboard import BLACK
-from merino.core.board.fen import COLOUR_NAMES
-from merino.core.board.game import Position
-from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.files import writing
+from merino.app.console import explaining, shared, terminal
+from merino.core.board import bitboard, fen, game
+from merino.core.common import command, files
 from merino.core.common.terminal import Progress
 from merino.engine.notation.san import MoveRejected
 from merino.eval.families import default
 from merino.formats.sources import SourceError
-from merino.lab.people.drill import (
-    ATTEMPTS,
-    MAX_EXERCISES,
-    Exercise,
-    Practice,
-    Reply,
-    as_anki,
-    as_pgn,
-    hint_for,
-    practice_from,
-    progress_file,
-    reply_to,
-    scheduling,
-)
+from merino.lab.people import drill
 from merino.study.errors import StudyError
 
 DEFAULT_COUNT = 10  # exercises of a session
@@ -45,18 +25,18 @@ def run_drill(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     args = _parser().parse_args(arguments)
     if args.json and not args.list:
-        raise UsageError("drill: --json needs --list")
-    place = args.progress or progress_file(args.file)
+        raise command.UsageError("drill: --json needs --list")
+    place = args.progress or drill.progress_file(args.file)
     for path in filter(None, (args.pgn, args.anki)):
         shared.check_output(path, "drill")
     shared.check_apart((args.pgn, args.anki, place), [args.file], "drill")
-    with errors_named("drill", StudyError, SourceError), shared.holding_output(place, "drill"):
+    with command.errors_named("drill", StudyError, SourceError), shared.holding_output(place, "drill"):
         return _drill(args, place)
 
 
 def _drill(args: argparse.Namespace, place: Path) -> int:
     practice = _progress(args, place)
-    for path, written in ((args.pgn, as_pgn), (args.anki, as_anki)):
+    for path, written in ((args.pgn, drill.as_pgn), (args.anki, drill.as_anki)):
         if path is not None:
             shared.write_output(path, written(practice.exercises).encode(), "drill")
             if not args.quiet and not args.list:
@@ -68,22 +48,22 @@ def _drill(args: argparse.Namespace, place: Path) -> int:
     return 0
 
 
-def _progress(args: argparse.Namespace, place: Path) -> Practice:
+def _progress(args: argparse.Namespace, place: Path) -> drill.Practice:
     """The exercises of the games, from the file if it has them, else found now and kept."""
     show = Progress(shared.progress_stream(args.quiet))
     try:
-        with writing(CommandError, place, "drill: "):
-            return practice_from(args.file, args.player, place, args.most, default_analyser, show)
+        with files.writing(command.CommandError, place, "drill: "):
+            return drill.practice_from(args.file, args.player, place, args.most, explaining.default_analyser, show)
     finally:
         show.wipe()
 
 
-def _save(progress: Practice, place: Path) -> None:
-    with writing(CommandError, place, "drill: "):
+def _save(progress: drill.Practice, place: Path) -> None:
+    with files.writing(command.CommandError, place, "drill: "):
         progress.save(place)
 
 
-def _list(exercises: Sequence[Exercise], as_json: bool) -> None:
+def _list(exercises: Sequence[drill.Exercise], as_json: bool) -> None:
     if as_json:
         print(json.dumps([exercise.as_json() for exercise in exercises]))
         return
@@ -91,9 +71,9 @@ def _list(exercises: Sequence[Exercise], as_json: bool) -> None:
         print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
 
 
-def _practise(progress: Practice, place: Path, count: int) -> int:
+def _practise(progress: drill.Practice, place: Path, count: int) -> int:
     """Ask what is due, at most so many exercises."""
-    scheduling()  # before the first answer, which could not be kept
+    drill.scheduling()  # before the first answer, which could not be kept
     now = datetime.now(UTC)
     due = progress.due(now)[:count]
     if not due:
@@ -113,19 +93,19 @@ def _practise(progress: Practice, place: Path, count: int) -> int:
     return 0
 
 
-def _ask(exercise: Exercise) -> bool | None:
+def _ask(exercise: drill.Exercise) -> bool | None:
     """Whether the move was found at once; None at the end of the input or on `quit`."""
-    position = Position(exercise.fen)
-    print(f"\n{draw(position, detect(sys.stdout), flipped=position.turn == BLACK)}\n")
-    print(f"{COLOUR_NAMES[position.turn]} to move. You played {exercise.number}{exercise.played}; what is better?")
+    position = game.Position(exercise.fen)
+    print(f"\n{terminal.draw(position, terminal.detect(sys.stdout), flipped=position.turn == bitboard.BLACK)}\n")
+    print(f"{fen.COLOUR_NAMES[position.turn]} to move. You played {exercise.number}{exercise.played}; what is better?")
     tries = 0
-    while tries < ATTEMPTS:
+    while tries < drill.ATTEMPTS:
         text = _answer()
         if text is None or text in ("quit", "exit", "q"):
             return None
         if text == "hint":
-            print(hint_for(exercise))
-            tries = max(tries, ATTEMPTS - 1)
+            print(drill.hint_for(exercise))
+            tries = max(tries, drill.ATTEMPTS - 1)
         elif text in ("show", "skip", "?"):
             break
         else:
@@ -135,15 +115,15 @@ def _ask(exercise: Exercise) -> bool | None:
                 return tries == 0
             if reply is not None:
                 tries += 1
-                print(f"{reply.sentence}{' Try again.' if tries < ATTEMPTS else ''}")
+                print(f"{reply.sentence}{' Try again.' if tries < drill.ATTEMPTS else ''}")
     print(f"The move is {exercise.number}{exercise.solution}.")
     return False
 
 
-def _reply(exercise: Exercise, text: str) -> Reply | None:
+def _reply(exercise: drill.Exercise, text: str) -> drill.Reply | None:
     """What is said of a move; None if it is none, with a word about it."""
     try:
-        return reply_to(exercise, text, default(), default_analyser())
+        return drill.reply_to(exercise, text, default(), explaining.default_analyser())
     except MoveRejected as error:
         print(f"{error} ({_HELP})")
         return None
@@ -176,7 +156,7 @@ def _parser() -> shared.Parser:
     sentence = "ask so many exercises (default: %(default)s)"
     parser.add_argument("--count", metavar="N", type=shared.positive, default=DEFAULT_COUNT, help=sentence)
     sentence = "make so many exercises at most (default: %(default)s)"
-    parser.add_argument("--most", metavar="N", type=shared.positive, default=MAX_EXERCISES, help=sentence)
+    parser.add_argument("--most", metavar="N", type=shared.positive, default=drill.MAX_EXERCISES, help=sentence)
     parser.add_argument("--list", action="store_true", help="list the exercises with their solutions")
     add = parser.group(shared.OUTPUT).add_argument
     add("--pgn", metavar="FILE", type=shared.file_path, help="write the exercises as a study in PGN")

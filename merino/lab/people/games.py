@@ -1,7 +1,5 @@
 """The games of one player in a PGN: who is meant, and the positions in which the player had a choice."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter
@@ -14,17 +12,13 @@ from unicodedata import normalize
 
 import numpy as np
 
-from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.board.makemove import make
-from merino.core.board.position import POSITION
+from merino.core.board import bitboard, makemove, position
 from merino.core.common.errors import number_of
 from merino.core.common.text import did_you_mean, without_controls
+from merino.core.compiled import memory
 from merino.core.compiled.jit import entry
-from merino.core.compiled.memory import copy_record
 from merino.engine.search.choice import count_moves
-from merino.formats.pgn_games import NO_FAULT, Games, games_of, play_games
-from merino.formats.pgn_tokens import UNFINISHED, WHITE_WON
-from merino.formats.sources import decoded, open_source
+from merino.formats import pgn_games, pgn_tokens, sources
 from merino.study.errors import StudyError
 
 SHOWN = 8  # names in an error
@@ -50,7 +44,7 @@ class PlayerGame:
     @cached_property
     def positions(self) -> np.ndarray:
         """The position before each move, and that at the end, POSITION[n + 1]."""
-        positions = np.zeros(len(self.moves) + 1, dtype=POSITION)
+        positions = np.zeros(len(self.moves) + 1, dtype=position.POSITION)
         _replay(self.start, self.moves, positions)
         return positions
 
@@ -63,9 +57,9 @@ class PlayerGame:
 @entry
 def _replay(start, moves, positions):
     """Fill POSITION[n + 1] with those before each of the moves from POSITION[1] on, and after the last."""
-    copy_record(positions[0], start[0])
+    memory.copy_record(positions[0], start[0])
     for ply in range(len(moves)):
-        make(positions[ply + 1], positions[ply], np.int64(moves[ply]))
+        makemove.make(positions[ply + 1], positions[ply], np.int64(moves[ply]))
 
 
 @dataclass(frozen=True)
@@ -118,17 +112,17 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
     counts: Counter[str] = Counter()
     found: dict[str, list[PlayerGame]] = {}
     faults: dict[str, list[str]] = {}
-    with open_source(path) as source:
-        for text in games_of(source):
-            games = play_games(text.data, text.table, 2, text.lines_before)
+    with sources.open_source(path) as source:
+        for text in pgn_games.games_of(source):
+            games = pgn_games.play_games(text.data, text.table, 2, text.lines_before)
             for index in range(len(games)):
                 white, black = (without_controls(games.tag(index, colour)) for colour in ("White", "Black"))
                 names = spelt.setdefault(folded(white), white), spelt.setdefault(folded(black), black)
                 counts.update(set(filter(None, names)))
-                for colour, name in zip((WHITE, BLACK), names, strict=True):
+                for colour, name in zip((bitboard.WHITE, bitboard.BLACK), names, strict=True):
                     if not _is_meant(name, meant):
                         continue
-                    if games.table["fault"][index] != NO_FAULT:
+                    if games.table["fault"][index] != pgn_games.NO_FAULT:
                         faults.setdefault(name, []).append(_fault(games, index))
                     elif games.table["plies"][index]:
                         game = _game(games, index, text.games_before + index + 1, colour, names)
@@ -140,9 +134,9 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
     return PlayerGames(name, tuple(found.get(name, ())), len(faulty), "".join(faulty[:1]))
 
 
-def _fault(games: Games, index: int) -> str:
+def _fault(games: pgn_games.Games, index: int) -> str:
     """What is wrong with this game, which has a fault."""
-    number = int(np.count_nonzero(games.table["fault"][:index] != NO_FAULT))
+    number = int(np.count_nonzero(games.table["fault"][:index] != pgn_games.NO_FAULT))
     return str(next(islice(games.faults(), number, None)))
 
 
@@ -183,9 +177,9 @@ def _listed(names: Iterable[str], counts: Counter[str]) -> str:
     return shown + (f" and {len(ordered) - SHOWN} more" if len(ordered) > SHOWN else "")
 
 
-def _game(games: Games, index: int, number: int, colour: int, names: tuple[str, str]) -> PlayerGame:
+def _game(games: pgn_games.Games, index: int, number: int, colour: int, names: tuple[str, str]) -> PlayerGame:
     row = games.table[index]
-    rating = games.tag(index, "WhiteElo" if colour == WHITE else "BlackElo")
+    rating = games.tag(index, "WhiteElo" if colour == bitboard.WHITE else "BlackElo")
     day = without_controls(games.tag(index, "Date"))
     title = " - ".join(name or "?" for name in names) + (f", {day}" if day.strip("?.") else "")
     first, plies = int(row["first"]), int(row["plies"])
@@ -205,15 +199,15 @@ def _game(games: Games, index: int, number: int, colour: int, names: tuple[str, 
 
 def _score(result: int, colour: int) -> float | None:
     """The points of the player of this colour, 0, 0.5 or 1; None if the game was not finished."""
-    if result == UNFINISHED:
+    if result == pgn_tokens.UNFINISHED:
         return None
-    whites = result / WHITE_WON
-    return whites if colour == WHITE else 1 - whites
+    whites = result / pgn_tokens.WHITE_WON
+    return whites if colour == bitboard.WHITE else 1 - whites
 
 
 def _clocks(text: bytes, plies: int) -> np.ndarray:
     found = [
-        3600.0 * number_of(decoded(hours)) + 60 * int(minutes) + float(seconds)
+        3600.0 * number_of(sources.decoded(hours)) + 60 * int(minutes) + float(seconds)
         for hours, minutes, seconds in _CLOCK.findall(text)
     ]
     return np.array(found if len(found) == plies else [], dtype=np.float64)
@@ -234,7 +228,7 @@ class Choices:
 def choices_of(player: PlayerGames, most: int = MAX_CHOICES) -> Choices:
     """The choices of a player, at most so many: drawn by chance, but the same each time."""
     none = np.zeros(0, dtype=np.int64)
-    parts = [(none, none, np.zeros(0, dtype=POSITION))]
+    parts = [(none, none, np.zeros(0, dtype=position.POSITION))]
     for index, game in enumerate(player.games):
         plies = game.own_plies()
         parts.append((np.full(len(plies), index), plies, game.positions[plies]))

@@ -5,8 +5,6 @@ must look to see them. Means come with 95% intervals that take the moves of a ga
 show what is beyond chance (`is_enough`); `as_object` has all of it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -21,18 +19,14 @@ from merino.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
 from merino.core.board.game import Position
 from merino.core.common.work import in_order
 from merino.engine.notation.san import move_number, san
-from merino.engine.search.choice import expected_scores
-from merino.engine.search.known_openings import longest_opening, opening_by
-from merino.engine.search.limits import Limits
+from merino.engine.search import choice, known_openings, limits
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.compiled import stages_of
 from merino.eval.material import FULL_BOARD
 from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
 from merino.learn.rescoring import Rescore
 from merino.match.statistics import t_95, wilson_interval
-from merino.study.analyser import Analyser, best_line, expected_of
-from merino.study.annotation import MISTAKE
-from merino.study.errors import StudyError
+from merino.study import analyser, annotation, errors
 from merino.study.mistakes import MistakeKind, as_found, mistake_in
 
 MIN_CHOICES = 60  # positions; fewer say nothing about anybody
@@ -184,7 +178,7 @@ def profile_of(
     player: PlayerGames,
     evaluation: Evaluation,
     most: int,
-    analyse: Callable[[], Analyser],
+    analyse: Callable[[], analyser.Analyser],
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Profile:
     """The profile of a player from at most so many positions; raises StudyError if there are too few.
@@ -194,7 +188,7 @@ def profile_of(
     """
     choices = choices_of(player, most)
     if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
-        raise StudyError(
+        raise errors.StudyError(
             f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
             f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
             f"{player.left_out_too}"
@@ -257,7 +251,7 @@ def losses_of(
         pairs = [player.games[game].positions[ply : ply + 2] for game, ply in part]
         signs = np.array([1.0 if player.games[game].colour == WHITE else -1.0 for game, _ in part])
         scores = rescore.scores_of(np.concatenate(pairs), stop).reshape(-1, 2)
-        expected = expected_scores(signs[:, None] * scores, evaluation.k)
+        expected = choice.expected_scores(signs[:, None] * scores, evaluation.k)
         return np.asarray(expected[:, 0] - expected[:, 1])
 
     found = []
@@ -417,11 +411,11 @@ def mistakes_of(
     choices: Choices,
     losses: np.ndarray,
     evaluation: Evaluation,
-    analyse: Analyser,
+    analyse: analyser.Analyser,
     report: Callable[[float], object] = lambda _: None,
 ) -> list[FoundMistake]:
     """The mistakes among the moves played, by their `losses`, in the order of the choices; `report` gets the share."""
-    suspected = np.flatnonzero(losses >= MISTAKE).tolist()
+    suspected = np.flatnonzero(losses >= annotation.MISTAKE).tolist()
     found = []
     for number, index in enumerate(suspected, start=1):
         mistake = _judged(player, choices, index, evaluation, analyse)
@@ -431,7 +425,7 @@ def mistakes_of(
 
 
 def _judged(
-    player: PlayerGames, choices: Choices, index: int, evaluation: Evaluation, analyse: Analyser
+    player: PlayerGames, choices: Choices, index: int, evaluation: Evaluation, analyse: analyser.Analyser
 ) -> FoundMistake | None:
     """What kind of mistake a move is; None if the lines of another search show none."""
     game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
@@ -441,17 +435,17 @@ def _judged(
     after.push(played)
     seen = []  # what searches of DEPTHS leave the player
     for depth in DEPTHS:
-        line = best_line(after, Limits(depth=depth), analyse)
-        seen.append(0.5 if line is None else 1 - expected_of(line.score, evaluation))
-    answer, better = (best_line(each, Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
+        line = analyser.best_line(after, limits.Limits(depth=depth), analyse)
+        seen.append(0.5 if line is None else 1 - analyser.expected_of(line.score, evaluation))
+    answer, better = (analyser.best_line(each, limits.Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
     if better is None or int(better.pv[0]) == played:
         return None
-    best = expected_of(better.score, evaluation)
-    loss = best - (1 - expected_of(answer.score, evaluation) if answer else seen[-1])
-    if loss < MISTAKE:
+    best = analyser.expected_of(better.score, evaluation)
+    loss = best - (1 - analyser.expected_of(answer.score, evaluation) if answer else seen[-1])
+    if loss < annotation.MISTAKE:
         return None
     kind = mistake_in(position, played, as_found(better), as_found(answer), evaluation).kind
-    shown = [best - expected >= MISTAKE for expected in seen]
+    shown = [best - expected >= annotation.MISTAKE for expected in seen]
     plies = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
     example = Example(game.number, game.title, f"{move_number(position)}{san(position, played)}", fen)
     return FoundMistake(index, kind, loss, plies, example)
@@ -500,7 +494,7 @@ def _named(game: PlayerGame) -> tuple[str, str]:
     fen = to_fen(game.start)
     if fen.split()[:4] != START_FEN.split()[:4]:
         return SET_UP, ""
-    opening = opening_by(game.positions["key"][: longest_opening() + 1].tolist())
+    opening = known_openings.opening_by(game.positions["key"][: known_openings.longest_opening() + 1].tolist())
     if opening is None:
         return f"other openings, 1.{san(fen, int(game.moves[0]))}", ""
     return opening.name.split(",")[0], opening.eco

@@ -1,16 +1,11 @@
 """`merino profile GAMES.pgn --player NAME`: what a player's games say about the player, as text or JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 
-from merino.app.console import shared
-from merino.app.console.explaining import default_analyser
+from merino.app.console import explaining, shared
 from merino.core.board.fen import COLOUR_NAMES
-from merino.core.common.command import errors_named
-from merino.core.common.terminal import Progress
-from merino.core.common.text import counted
+from merino.core.common import command, terminal, text
 from merino.eval.families import default
 from merino.formats.sources import SourceError
 from merino.lab.people.games import MAX_CHOICES, games_of_player
@@ -35,11 +30,11 @@ _NAME = 28  # columns of a row's name
 def run_profile(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     args = _parser().parse_args(arguments)
-    with errors_named("profile", StudyError, SourceError):
+    with command.errors_named("profile", StudyError, SourceError):
         player = games_of_player(args.file, args.player)
-        show = Progress(shared.progress_stream(args.quiet))
+        show = terminal.Progress(shared.progress_stream(args.quiet))
         try:
-            profile = profile_of(player, default(), args.positions, default_analyser, show)
+            profile = profile_of(player, default(), args.positions, explaining.default_analyser, show)
         finally:
             show.wipe()
     print(json.dumps(as_object(profile)) if args.json else render(profile))
@@ -65,7 +60,7 @@ def _parser() -> shared.Parser:
 def render(profile: Profile) -> str:
     """The profile as lines of text: what is beyond chance."""
     rating = "" if profile.rating is None else f", rating {profile.rating}"
-    amount = f"{counted(profile.games, 'game')}, {counted(profile.moves, 'move')} after the opening"
+    amount = f"{text.counted(profile.games, 'game')}, {text.counted(profile.moves, 'move')} after the opening"
     lines = [f"{profile.player}{rating}: {amount}"]
     if profile.faulty:
         lines.append(profile.left_out)
@@ -114,8 +109,8 @@ def _openings(profile: Profile, colour: str) -> Iterator[str]:
         yield from _opening(opening)
     if len(own) > SHOWN:
         games = sum(opening.games for opening in own[SHOWN:])
-        others = counted(len(own) - SHOWN, "other opening")
-        yield f"and {counted(games, 'game')} with {others}; --json has them all"
+        others = text.counted(len(own) - SHOWN, "other opening")
+        yield f"and {text.counted(games, 'game')} with {others}; --json has them all"
 
 
 def _opening(opening: OpeningRecord) -> Iterator[str]:
@@ -124,7 +119,7 @@ def _opening(opening: OpeningRecord) -> Iterator[str]:
     known = [f"points {_percents(opening.score)}"] if opening.score and opening.is_enough else []
     if opening.moves and opening.moves.is_enough:
         known.append(f"{_percents(opening.moves.loss)} lost a move")
-    results = f"{counted(opening.games, 'game'):>11}  +{opening.won} ={opening.drawn} -{opening.lost}"
+    results = f"{text.counted(opening.games, 'game'):>11}  +{opening.won} ={opening.drawn} -{opening.lost}"
     yield f"  {results:<28} {'; '.join(known)}"
     most = opening.kinds[0] if opening.kinds else None
     if most and most.count > 1:

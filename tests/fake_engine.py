@@ -1,13 +1,12 @@
 """A UCI engine that plays the first legal move of the alphabet, and a fault at will: `fake_engine.py [FAULT]`.
 
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
-`silent` never answers, `stuck` never moves, `mute` closes its output instead, `deaf` does not quit, `blank` puts a
+`silent` never answers, `stuck` never moves, `deaf` does not quit, `blank` puts a
 blank before its move, and `huge` has a score beyond all bounds; `sluggish` takes as long for a new game, which is no
 fault, `counting` gives the moves to go as its score, and `odd` has options with defaults that are none. A fault that
 begins with `option` is said as such.
 """
 
-import os
 import sys
 import time
 
@@ -43,9 +42,7 @@ def main() -> None:
             moves += 1
             if fault == "crash" and moves == 3:
                 sys.exit(1)
-            if fault == "mute":
-                os.close(sys.stdout.fileno())
-            if fault in ("stuck", "mute"):
+            if fault == "stuck":
                 time.sleep(600)
             if fault == "slow":
                 time.sleep(0.7)

@@ -303,16 +303,18 @@ def test_a_fault_is_that_of_the_player_who_lost_by_it(reason: Reason) -> None:
     assert tally.faults[reason] == [4, 2], "the first player lost the games 1, 3, 4 and 5"
 
 
-def test_the_two_games_of_a_pair_are_played_with_both_colours() -> None:
+def test_the_two_games_of_a_pair_are_played_with_both_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     played: list[tuple[int, bool]] = []
 
     def play(number: int, _: object, first_is_white: bool) -> int:
         played.append((number, first_is_white))
         return number
 
-    table, run = runner._Table(None, SimpleNamespace(play=play)), SimpleNamespace(is_stopped=False)
-    assert runner._play_pair(table, run, (6, 7), OPENING) == [6, 7]  # type: ignore[arg-type, comparison-overlap]
-    assert played == [(6, True), (7, False)]
+    monkeypatch.setattr(runner, "board_of", lambda *_: SimpleNamespace(play=play, stop=str, close=str))
+    player = OwnPlayer("Merino")
+    config = MatchConfig((player, player), TimeControl(nodes=1), plies=0)
+    assert list(runner.play_match(config, 4, 1, first=2)) == [2, 3]  # type: ignore[comparison-overlap]
+    assert played == [(2, True), (3, False)]
 
 
 def test_a_test_is_decided_by_whole_pairs_only() -> None:

@@ -34,7 +34,7 @@ from merino.engine.uci.options import OPTIONS, UciOption
 from merino.eval.linear.weights import DEFAULT_FILE
 from merino.formats.openings import FileOpenings, Opening, OpeningError
 from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
-from merino.match.engines import EngineFault, OtherEngine, OwnEngine, PythonBoard, Situation, centipawns, start_engine
+from merino.match.engines import EngineFault, OtherEngine, OwnEngine, PythonBoard, Situation, centipawns
 from merino.match.games import Game, MatchError, Played, PlayerError, Reason, Tally
 from merino.match.players import EVAL_FILE, OtherPlayer, OwnPlayer, find_program, read_player
 from merino.match.report import live_line
@@ -56,8 +56,10 @@ def terms(first: str, second: str, games: int = 4, time_control: TimeControl = Q
 def started(player: object, time_control: TimeControl = QUICK, margin: int = 0) -> OtherEngine:
     """Another engine, running; `player` may be its text."""
     read = read_player(player) if isinstance(player, str) else player
-    engine = start_engine(read, time_control, np.zeros(1, dtype=np.uint64), margin)
-    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    assert isinstance(read, OtherPlayer)
+    engine = OtherEngine(read, time_control, margin)
+    engine.new_game(0)
+    assert engine._engine is not None
     return engine
 
 
@@ -106,20 +108,16 @@ def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reas
 
 
 def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted() -> None:
-    silent, flag = read_player(f"{FAKE} silent"), np.zeros(1, dtype=np.uint64)
-    engine = start_engine(read_player(FAKE), QUICK, flag)
-    assert isinstance(engine, OtherEngine)
-    engine._drop()
-    engine._player = silent
-    for begin, error in (
-        (lambda: engine.new_game(0), EngineFault),
-        (lambda: start_engine(silent, QUICK, flag), MatchError),
-    ):
-        flag[0] = 0
+    silent = read_player(f"{FAKE} silent")
+    assert isinstance(silent, OtherPlayer)
+    restarted = started(FAKE)
+    restarted.close()
+    restarted._engine, restarted._player = None, silent
+    for engine in (restarted, OtherEngine(silent, QUICK)):
         began = time.monotonic()
-        threading.Timer(0.5, flag.fill, (1,)).start()
-        with pytest.raises(error):
-            begin()
+        threading.Timer(0.3, engine.stop).start()
+        with pytest.raises(EngineFault):
+            engine.new_game(0)
         assert time.monotonic() - began < 30
     for thread in threading.enumerate():
         if thread.name.startswith("SimpleEngine"):
@@ -151,18 +149,13 @@ def test_only_the_watchdog_ends_a_move_that_is_late(monkeypatch: pytest.MonkeyPa
     engine.close()
 
 
-def test_an_engine_that_closes_its_output_is_ended_and_that_is_said() -> None:
+def test_why_an_engine_ended_is_said() -> None:
     games: list[Game] = []
-    output = MatchOutput(played=games.append)
-    for fault in ("mute", "crash"):
-        run_match(terms("default", f"{FAKE} {fault}", 2, TimeControl(movetime=50), margin=5000), 1, output=output)
-    assert {game.reason for game in games} == {Reason.CRASH}
-    ended = "the engine ended: "
-    assert {game.detail for game in games[:2]} == {f"{ended}it closed its standard output"}
-    assert {game.detail for game in games[2:]} == {f"{ended}engine process died unexpectedly (exit code: 1)"}
-    closing = OtherPlayer("x", (sys.executable, "-c", "import os, time; os.close(1); time.sleep(600)"))
-    with pytest.raises(MatchError, match="'x' does not start: it closed its standard output"):
-        started(closing)
+    run_match(terms("default", f"{FAKE} crash", 1), 1, output=MatchOutput(played=games.append))
+    assert (games[0].reason, games[0].detail) == (
+        Reason.CRASH,
+        "the engine ended: engine process died unexpectedly (exit code: 1)",
+    )
 
 
 def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,14 +167,14 @@ def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_engine_that_comes_after_the_end_of_the_match_is_closed() -> None:
-    flag = np.zeros(1, dtype=np.uint64)
-    engine = start_engine(read_player(FAKE), QUICK, flag)
-    assert isinstance(engine, OtherEngine)
-    running, engine._engine = engine._engine, None  # as while it is restarted
+    engine = OtherEngine(read_player(FAKE), QUICK)
     engine.stop()
-    engine._engine = running
+    with pytest.raises(EngineFault):
+        engine.new_game(0)
+    engine = started(FAKE)
+    engine.stop()
     engine.close()
-    assert running is not None and running._shutdown
+    assert engine._engine is not None and engine._engine._shutdown
 
 
 def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path: Path) -> None:
@@ -239,7 +232,7 @@ def test_what_is_no_option_is_ignored_unless_it_is_to_be_set(line: str, caplog: 
     assert isinstance(player, OtherPlayer)
     engine = started(player)
     assert list(engine._engine.options) == ["Contempt"]
-    assert caplog.messages == [f"'{line}' announces options that are none and are ignored: '{line}' and 1 more"]
+    assert caplog.messages == [f"'{line}', which an engine announces, is no option and is ignored"]
     assert engine.choose(Situation(Position(), chess.Board(), None)).move
     engine.close()
     with pytest.raises(MatchError, match="does not support option X"):
@@ -306,7 +299,7 @@ class _Scripted:
 def sides(monkeypatch: pytest.MonkeyPatch) -> list[_Scripted]:
     """The players 0 and 1."""
     scripted = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.match.engines.start_engine", lambda player, *_: scripted[player])
+    monkeypatch.setattr("merino.match.engines.engine_of", lambda player, *_: scripted[player])
     return scripted
 
 
@@ -386,8 +379,7 @@ def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up
 
 def xboard_engine(log: Path, time_control: TimeControl, *features: str) -> OtherEngine:
     words = (sys.executable, str(Path(__file__).parent / "fake_xboard.py"), str(log), *features)
-    player = OtherPlayer("x", words, speaks_xboard=True)
-    return OtherEngine(player, time_control, np.zeros(1, dtype=np.uint64))
+    return started(OtherPlayer("x", words, speaks_xboard=True), time_control)
 
 
 def test_an_xboard_engine_always_gets_its_hash_and_cores(tmp_path: Path) -> None:
@@ -425,8 +417,10 @@ def test_what_is_no_feature_of_xboard_is_ignored(tmp_path: Path, caplog: pytest.
     assert engine._engine.protocol.features["sigint"] == 0  # in addition to what is none
     assert engine.choose(Situation(Position(), chess.Board(), None)).move
     engine.close()
-    reported = "'odd' announces options that are none and are ignored: 'feature option=Skill' and 3 more"
-    assert caplog.messages == [reported]
+    ignored = [message.rpartition(", which")[0] for message in caplog.messages]
+    assert ignored == [
+        f"'feature {word}'" for word in ("option=Skill", "'option=Skill -spin 1'", "nothing", 'myname="Fake')
+    ]
 
 
 def test_faults_are_reported_by_player(capsys: pytest.CaptureFixture[str]) -> None:

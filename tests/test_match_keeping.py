@@ -336,6 +336,7 @@ def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
         {"pgn": {"at": float("inf"), "games": []}},
         {"pgn": {"at": -1, "games": []}},
         {"positions": {"at": float("inf"), "more": ""}},
+        {"positions": {"at": 0, "more": "AAAA"}},  # no whole position
     ],
 )
 def test_a_state_whose_numbers_make_no_sense_is_refused(pgn: Path, state: Path, changed: dict[str, Any]) -> None:
@@ -386,23 +387,6 @@ def test_positions_that_no_state_has_are_not_in_the_file(
         with pytest.raises(MatchError, match="No space left"):
             keeper.save(Tally(), 1.0)
     assert not state.exists() and packed.read_bytes() == b""
-
-
-@pytest.mark.parametrize("plan", [{"at": 0, "more": "AAAA"}, {"at": 33, "more": ""}])
-def test_a_state_whose_positions_are_not_whole_changes_no_file(
-    plan: dict[str, Any], tmp_path: Path, state: Path
-) -> None:
-    packed = tmp_path / "p.bin"
-    packed.write_bytes(b"\1" * 64)
-    MatchKeeper(None, state, {}, positions_of(packed)).save(Tally(), 1.0)
-    content = {**json.loads(state.read_text()), "positions": plan}
-    del content["checksum"]
-    state.write_bytes(as_json(content))
-    keeper = MatchKeeper(None, state, {}, positions_of(packed))
-    keeper.load()
-    with pytest.raises(MatchError, match=r"\.state' is not the state of a match \(.*not whole"):
-        keeper.catch_up(is_over=False)
-    assert packed.read_bytes() == b"\1" * 64
 
 
 @pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KilledError()])

@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from merino.core.common.errors import instance, whole_number
 from merino.core.common.files import user_path
 from merino.core.common.options import Option
 from merino.engine.search.limits import MAX_HASH_MB, MAX_MS, MAX_NODES
-from merino.formats.openings import FileOpenings, Opening
+from merino.formats.openings import FileOpenings
 from merino.match.games import MAX_PLIES, PLIES, RandomOpenings
 from merino.match.players import HASH_OPTIONS, THREAD_OPTIONS, OtherPlayer, OwnPlayer, Player
 
@@ -179,12 +179,7 @@ class RandomMoves:
 NO_RANDOM_MOVES = RandomMoves()
 
 
-class OpeningSource(Protocol):
-    """Openings by number."""
-
-    def opening(self, number: int) -> Opening:
-        """The opening of this number, always the same."""
-
+OpeningSource = FileOpenings | RandomOpenings
 
 NAMES_IN_FILES = {"time_control": "effort", "random_moves": "variety"}  # as they have always been written
 

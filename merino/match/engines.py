@@ -12,8 +12,8 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, NamedTuple, cast
@@ -29,46 +29,26 @@ from merino.core.board.move import Move
 from merino.core.common.errors import abridged
 from merino.core.common.text import in_one_line
 from merino.engine.notation.san import as_chess_move, start_board_of
+from merino.engine.search import limits
 from merino.engine.search.iterative_deepening import NO_LIMIT
-from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_MS, MAX_PLY, Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import DEFAULT_ELO
 from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.warmup import warm_up
 from merino.engine.search.worker import Worker
 from merino.formats.openings import Opening
-from merino.match.config import NO_RANDOM_MOVES, Adjudication, MatchConfig, RandomMoves, TimeControl
-from merino.match.games import (
-    BY_NUMBER,
-    GAME_RULES,
-    MAX_PLIES,
-    UNFINISHED,
-    Game,
-    MatchError,
-    Played,
-    Reason,
-    judge_scores,
-    play_game,
-    seed_state,
-)
-from merino.match.players import (
-    HASH_OPTIONS,
-    SETTINGS,
-    SHARED,
-    THREAD_OPTIONS,
-    OtherPlayer,
-    OwnPlayer,
-    Player,
-)
+from merino.match import config, games, players
+from merino.match.games import Game, MatchError, Played, Reason
 
 # Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of a program that ends after its event loop
+log = logging.getLogger(__name__)
 
 START_SECONDS = 60.0  # for another engine to answer when it starts
-POLL_SECONDS = 0.1
-STANDARD_OUTPUT = 1  # its file descriptor
-END_SECONDS = 1.0  # for a program to end by itself after its output, so that its exit code is known
+GRACE_SECONDS = 20.0  # after its time and margin have run out, until an engine that does not move counts as dead
+UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
+QUIT_SECONDS = 5.0  # to end when it is asked to
 REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
 PERHAPS = "perhaps it speaks UCI only with an option, such as --uci, or XBoard (as a player xboard:COMMAND)"
 TYPES = ("check", "spin", "combo", "button", "string")  # of options
@@ -77,9 +57,7 @@ NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default f
 NOT_NEEDED = ("accepted", "rejected", "random", "computer", "post", "nopost", "easy", "hard", "time", "otim")
 _UNKNOWN = re.compile(r"\s*Error\s*\([^()]*\)\s*:\s*(\w+)")
 GUESSED = ("memory", "cores")  # options of XBoard whose value is not announced; python-chess takes one for theirs
-CHESS960_OPTION, CHESS960_VARIANT = "UCI_Chess960", "fischerandom"  # by which an engine says that it plays Chess960
-_OPTION = re.compile(r"\s*option\s+name\s+(\S.*?)\s+type\s+(\w+)(.*)")
-_FIELD = re.compile(r"\s+(default|min|max|var)(?=\s|$)")
+_FIELD = re.compile(r"\s(name|type|default|min|max|var)\s+(.*?)(?=\s+(?:type|default|min|max|var)\s|\s*$)")
 
 
 class Program:
@@ -109,10 +87,10 @@ class Program:
             transport.close()
         return transport, self._protocol
 
-    @property
-    def fault(self) -> str:
-        """Why it was ended, where that is known; empty otherwise."""
-        return self._protocol.fault if isinstance(self._protocol, _Engine) else ""
+    def why(self, error: Exception) -> str:
+        """Why it cannot be used, after this error."""
+        refusal = getattr(self._protocol, "refusal", "")
+        return f"it answers '{refusal}'; {PERHAPS}" if refusal else str(error) or "no answer"
 
     def end(self) -> None:
         """End it, now or as soon as it runs; from any thread, and more than once."""
@@ -121,23 +99,6 @@ class Program:
             with suppress(RuntimeError):  # its event loop is closed, and so is the program
                 self._protocol.loop.call_soon_threadsafe(self._protocol.transport.close)
 
-    @contextmanager
-    def ended_by(self, stop_flag: np.ndarray) -> Iterator[None]:
-        """End it if this flag, uint64[1], is set within the block."""
-        is_left = threading.Event()
-
-        def watch() -> None:
-            while not is_left.wait(POLL_SECONDS):
-                if stop_flag[0]:
-                    self.end()
-                    return
-
-        threading.Thread(target=watch, daemon=True).start()
-        try:
-            yield
-        finally:
-            is_left.set()
-
 
 class _Engine(chess.engine.Protocol):
     """What both protocols have in common here.
@@ -145,51 +106,41 @@ class _Engine(chess.engine.Protocol):
     The time of each move is measured from the line `go` to the line with the move. That excludes what comes before,
     such as `ucinewgame` and clearing the hash, and the time until this process learns of an answer on another thread.
 
-    A program that can no longer answer, since it has closed its standard output, is ended; `fault` says so.
-    `ignored` is what it announces when it starts, and what is no option that could be set.
+    What an engine announces when it starts, and what is no option that could be set, is ignored: python-chess would
+    reject the engine for it.
     """
 
     began = ended = 0.0
-    answer = "bestmove"
-    fault = ""
-    is_asked_to_quit = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ignored: list[str] = []
-
-    def send_line(self, line: str) -> None:
-        """Send a line; `go` starts the watch."""
-        if line.partition(" ")[0] == "go":
-            self.began = time.perf_counter()
-        self.is_asked_to_quit |= line == "quit"
-        super().send_line(line)
-
-    def announces(self, what: str, line: str) -> bool:
-        """Whether a line announces an option or a feature, while the protocol is agreed on."""
-        return not self.initialized and line.split(None, 1)[:1] == [what]
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """Standard output or another pipe has been closed, most often because the program ends."""
-        super().pipe_connection_lost(fd, exc)
-        if fd == STANDARD_OUTPUT:
-            self.loop.call_later(END_SECONDS, self._end_if_it_lives)
-
-    def _end_if_it_lives(self) -> None:
-        if self.transport is not None and self.transport.get_returncode() is None and not self.is_asked_to_quit:
-            self.fault = "it closed its standard output"
-            self.transport.close()
-
-    def line_received(self, line: str) -> None:
-        """Receive a line before anybody else; a move stops the watch."""
-        if line.split(None, 1)[:1] == [self.answer]:
-            self.ended = time.perf_counter()
-        super().line_received(line)
+    announces, answer = "option", "bestmove"
 
     @property
     def seconds(self) -> float:
         """The time of the last move."""
         return self.ended - self.began
+
+    def send_line(self, line: str) -> None:
+        """Send a line; `go` starts the watch."""
+        if line.partition(" ")[0] == "go":
+            self.began = time.perf_counter()
+        super().send_line(line)
+
+    def _line_received(self, line: str) -> None:
+        """Receive a line; a move stops the watch, and options are learned while the protocol is agreed on."""
+        word = line.split(None, 1)[:1]
+        if word == [self.answer]:
+            self.ended = time.perf_counter()
+        if word == [self.announces] and not self.initialized and self.command is not None:
+            self.learn(self.command, line)
+        else:
+            super()._line_received(line)
+
+    def learn(self, command: chess.engine.BaseCommand[Any], line: str) -> None:
+        """Let the command that agrees on the protocol learn an option from a line, or ignore it."""
+        raise NotImplementedError
+
+    def ignore(self, line: str) -> None:
+        """Say that this is no option."""
+        _say_once(f"'{in_one_line(abridged(line))}', which an engine announces, is no option and is ignored")
 
 
 class TimedUci(_Engine, chess.engine.UciProtocol):
@@ -200,19 +151,16 @@ class TimedUci(_Engine, chess.engine.UciProtocol):
     @property
     def plays_chess960(self) -> bool:
         """Whether it says so."""
-        return CHESS960_OPTION in self.options
+        return "UCI_Chess960" in self.options
 
-    def _line_received(self, line: str) -> None:
-        """Receive a line before python-chess, which would reject an engine for one faulty option."""
-        if self.command is None or not self.announces("option", line):
-            super()._line_received(line)
-            return
+    def learn(self, command: chess.engine.BaseCommand[Any], line: str) -> None:
+        """See `_Engine`; an option with an odd default is learned without it."""
         try:
-            self.command.line_received(line)
+            command.line_received(line)
         except chess.engine.EngineError:
             option = _option_without_default(line)
             if option is None:
-                self.ignored.append(line)
+                self.ignore(line)
             else:
                 self.options[option.name] = option
 
@@ -223,26 +171,31 @@ class TimedUci(_Engine, chess.engine.UciProtocol):
             self.transport.close()
         super().line_received(line)
 
-    async def initialize(self) -> None:
-        """Agree on the protocol; raises EngineError."""
-        try:
-            await super().initialize()
-        except chess.engine.EngineTerminatedError as error:
-            if self.refusal:
-                raise chess.engine.EngineError(f"it answers '{self.refusal}'; {PERHAPS}") from error
-            raise
+
+def _option_without_default(line: str) -> chess.engine.Option | None:
+    """The option of a line with an odd default, which it then lacks; None if it is no option at all."""
+    found = _FIELD.findall(line)
+    fields, choices = dict(found), [value for field, value in found if field == "var"]
+    name, kind, default = (fields.get(field, "") for field in ("name", "type", "default"))
+    if not name or kind not in TYPES or name.lower() in NEED_DEFAULT:
+        return None
+    if kind == "combo" and default and default not in choices:
+        choices.append(default)
+    bounds = (fields.get(field, "") for field in ("min", "max"))
+    low, high = (int(text) if re.fullmatch(r"-?\d{1,18}", text) else None for text in bounds)
+    return chess.engine.Option(name, kind, None, low, high, choices)
 
 
 class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
     """The XBoard protocol, version 2; an engine without `setboard` can play from the first position."""
 
-    answer = "move"
+    announces, answer = "feature", "move"
     sets_up = True
 
     @property
     def plays_chess960(self) -> bool:
         """Whether it says so."""
-        return CHESS960_VARIANT in str(self.features.get("variants", "")).split(",")
+        return "fischerandom" in str(self.features.get("variants", "")).split(",")
 
     async def initialize(self) -> None:
         """Agree on the protocol; raises EngineError. Options whose value is not known are sent, whatever it is."""
@@ -251,57 +204,23 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
             self.config.pop(name, None)
 
     def _line_received(self, line: str) -> None:
-        """Receive a line before python-chess, which would end in an error for one faulty feature or unknown command."""
         unknown = _UNKNOWN.match(line)
-        if unknown and unknown[1] in NOT_NEEDED:
-            return
-        if not self.announces("feature", line):
+        if not unknown or unknown[1] not in NOT_NEEDED:
             super()._line_received(line)
-            return
+
+    def learn(self, command: chess.engine.BaseCommand[Any], line: str) -> None:
+        """See `_Engine`; the features of a line are learned one by one."""
         try:
-            features = shlex.split(line)[1:]
+            features = [shlex.quote(feature) for feature in shlex.split(line)[1:]]
         except ValueError:  # quotation marks without an end
-            self.ignored.append(line)
-            return
+            features = [line.partition(" ")[2]]
         for feature in features:
             try:
-                super()._line_received(f"feature {shlex.quote(feature)}")
+                command.line_received(f"feature {feature}")
             except (ValueError, LookupError):
-                self.ignored.append(f"feature {feature}")
-
-    def line_received(self, line: str) -> None:
-        """Receive a line. python-chess would reject an engine without `setboard`, whatever it is to play."""
-        if self.features.get("setboard") == 0:
-            self.sets_up, self.features["setboard"] = False, 1
-        super().line_received(line)
-
-
-def _option_without_default(line: str) -> chess.engine.Option | None:
-    """The option of a line with an odd default, which it then lacks; None if it is no option at all."""
-    found = _OPTION.match(line)
-    if found is None or found[2] not in TYPES or found[1].lower() in NEED_DEFAULT:
-        return None
-    name, kind, rest = found.groups()
-    words = _FIELD.split(rest)[1:]
-    parts = [(field, value.strip()) for field, value in zip(words[::2], words[1::2], strict=True)]
-    values, choices = dict(parts), [value for field, value in parts if field == "var"]
-    low, high = (_whole(values.get(field, "")) for field in ("min", "max"))
-    default = values.get("default", "")
-    if kind == "combo" and default and default not in choices:
-        choices.append(default)
-    return chess.engine.Option(name, kind, None, low, high, choices)
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
-
-
-GRACE_SECONDS = 20.0  # after its time and margin have run out, until an engine that does not move counts as dead
-UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
-QUIT_SECONDS = 5.0  # to end when it is asked to
-BOOK_OPTION = "OwnBook"
-
-log = logging.getLogger(__name__)
+                self.ignore(f"feature {feature}")
+            if self.features.get("setboard") == 0:  # python-chess would reject such an engine, whatever it is to play
+                self.sets_up, self.features["setboard"] = False, 1
 
 
 class EngineFault(Exception):
@@ -321,18 +240,6 @@ class Situation(NamedTuple):
     moves_to_go: int | None = None  # of the side to move until time is added; None for the rest of the game
 
 
-def start_engine(
-    player: Player, time_control: TimeControl, stop_flag: np.ndarray, margin: int = 0
-) -> OwnEngine | OtherEngine:
-    """Start a player, ready to play, whose moves may be late by `margin` milliseconds.
-
-    Raises MatchError if it does not start, or if `stop_flag`, uint64[1], is set.
-    """
-    if isinstance(player, OwnPlayer):
-        return OwnEngine(player, time_control)
-    return OtherEngine(player, time_control, stop_flag, margin)
-
-
 @dataclass
 class Settable:
     """What the options of a player act on: its search, whose strength is limited where an Elo is given."""
@@ -345,20 +252,18 @@ class Settable:
 class OwnEngine:
     """Our own search, on threads of this process."""
 
-    def __init__(self, player: OwnPlayer, time_control: TimeControl) -> None:
+    def __init__(self, player: players.OwnPlayer, time_control: config.TimeControl) -> None:
         """Raises MatchError if there is not enough memory."""
         warm_up()  # so that no clock runs while code is loaded or compiled
+        self._time_control, hash_mb = time_control, player.hash_mb or time_control.hash_mb
         try:
-            self.searcher = Searcher(
-                player.hash_mb or time_control.hash_mb, player.threads, player.evaluation, player.parameters
-            )
+            self.searcher = Searcher(hash_mb, player.threads, player.evaluation, player.parameters)
         except MemoryError as error:
             raise MatchError(f"not enough memory for the hash table of '{player.label}'") from error
         settable = Settable(self.searcher)
         for word, value in player.settings.items():
-            if word not in SHARED:  # which it has from the beginning
-                SETTINGS[word].apply_to(settable, value)
-        self._time_control = time_control
+            if word not in players.SHARED:  # which it has from the beginning
+                players.SETTINGS[word].apply_to(settable, value)
 
     def new_game(self, number: int) -> None:
         """Forget the last game. What is drawn by chance depends on the seed and the number of the game alone."""
@@ -368,20 +273,19 @@ class OwnEngine:
 
     def choose(self, situation: Situation) -> Played:
         """The best move of a search."""
-        control = self._time_control
-        limits = Limits(
+        control, clocks = self._time_control, situation.clocks or (None, None)
+        increment = (control.clock.increment if control.clock else 0,) * 2
+        limit = limits.Limits(
             depth=control.depth,
             nodes=control.nodes,
             movetime=control.movetime,
-            time=situation.clocks or (None, None),
-            increment=(control.clock.increment if control.clock else 0,) * 2,
+            time=clocks,
+            increment=increment,
             moves_to_go=situation.moves_to_go,
         )
         began = time.perf_counter()
-        result = self.searcher.search(situation.position, limits)
-        seconds = time.perf_counter() - began
-        if self.searcher.nodestime:
-            seconds = self.searcher.planned / 1000
+        result = self.searcher.search(situation.position, limit)
+        seconds = self.searcher.planned / 1000 if self.searcher.nodestime else time.perf_counter() - began
         if result.best is None or result.line is None:
             raise RuntimeError(f"the search finds no move in {situation.position.fen()}")
         return Played(result.best, int(result.line.score), result.line.depth, seconds)
@@ -394,62 +298,52 @@ class OwnEngine:
 
 
 class OtherEngine:
-    """Another engine, driven through python-chess. If it fails, it is restarted for the next game."""
+    """Another engine, driven through python-chess. It starts with its first game, and again after it has failed."""
 
-    def __init__(self, player: OtherPlayer, time_control: TimeControl, stop_flag: np.ndarray, margin: int = 0) -> None:
-        """Start it; raises MatchError if that fails. Once `stop_flag`, uint64[1], is set, it is not waited for.
-
-        `margin` are milliseconds by which a move may be late.
-        """
-        self._player, self._time_control, self._stop_flag, self._margin = player, time_control, stop_flag, margin
+    def __init__(self, player: players.OtherPlayer, time_control: config.TimeControl, margin: int = 0) -> None:
+        """`margin` are milliseconds by which a move may be late."""
+        self._player, self._time_control, self._margin = player, time_control, margin
         self._game = object()
-        self._is_stopped = False
-        self._program: Program | None = None
-        try:
-            self._engine: chess.engine.SimpleEngine | None = self._start()
-        except EngineFault as fault:
-            raise MatchError(f"'{player.label}' does not start: {fault}") from fault
-        protocol = self._engine.protocol
-        if time_control.nodes is not None and isinstance(protocol, TimedXBoard):
-            counts_nodes = protocol.features.get("nps")
-            if not counts_nodes or time_control.is_timed:
-                self.close()
-                hint = " and by time at once; use one" if counts_nodes else "; use --tc, --movetime or --depth"
-                raise MatchError(f"'{player.label}' cannot limit its search by nodes{hint}")
+        self._has_played = self._is_stopped = False
+        self._program = self._new_program()
+        self._engine: chess.engine.SimpleEngine | None = None
 
     def new_game(self, number: int) -> None:
-        """Start another game, with a new process if the last one failed."""
+        """Begin another game, with a new process if the last one failed.
+
+        Raises EngineFault, and MatchError if the engine cannot play its first game.
+        """
         self._game = object()
         if self._engine is None:
-            self._engine = self._start()
-            if self._stop_flag[0]:  # `stop` may have come before there was an engine
-                self._drop()
-                raise EngineFault(Reason.CRASH, "the match is over")
+            try:
+                self._engine = self._start()
+            except EngineFault as fault:
+                if self._has_played or self._is_stopped:
+                    raise
+                raise MatchError(f"'{self._player.label}' does not start: {fault}") from fault
+        self._has_played = True
 
     def choose(self, situation: Situation) -> Played:
         """Its move, checked for legality; raises EngineFault."""
-        if self._engine is None or self._program is None:
+        if self._engine is None:
             raise EngineFault(Reason.CRASH, "the engine does not run")
         protocol = cast(TimedUci | TimedXBoard, self._engine.protocol)
         self._check_start(protocol, situation.position)
         limit, seconds = self._limit(situation)
         watchdog = threading.Timer(seconds, self._program.end)  # its event loop then ends by itself
         watchdog.start()
-        began = time.perf_counter()
+        began, info = time.perf_counter(), chess.engine.INFO_SCORE | chess.engine.INFO_BASIC
         try:
-            result = self._engine.play(
-                situation.board, limit, game=self._game, info=chess.engine.INFO_SCORE | chess.engine.INFO_BASIC
-            )
+            result = self._engine.play(situation.board, limit, game=self._game, info=info)
         except chess.engine.EngineTerminatedError as error:
             self._engine = None
             is_late = time.perf_counter() - began >= seconds
-            reason = "no answer" if is_late else f"the engine ended: {self._program.fault or error}"
-            raise EngineFault(Reason.CRASH, reason) from error
+            raise EngineFault(Reason.CRASH, "no answer" if is_late else f"the engine ended: {error}") from error
         except (chess.engine.EngineError, TimeoutError) as error:
-            self._drop()  # it may have lost track of the game
-            if error.args and isinstance(error.args[0], ValueError):
-                raise EngineFault(Reason.ILLEGAL, str(error)) from error
-            raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
+            self._engine.close()  # it may have lost track of the game
+            self._engine = None
+            is_illegal = bool(error.args) and isinstance(error.args[0], ValueError)
+            raise EngineFault(Reason.ILLEGAL if is_illegal else Reason.CRASH, str(error) or "no answer") from error
         finally:
             watchdog.cancel()
         return _played(situation, result, protocol.seconds)
@@ -462,10 +356,9 @@ class OtherEngine:
             raise MatchError(f"'{self._player.label}' does not play Chess960, as the openings ask for; use others")
 
     def stop(self) -> None:
-        """End the process: the game is no longer wanted."""
+        """End the process, also while it starts: the game is no longer wanted. From any thread."""
         self._is_stopped = True
-        if self._program is not None:
-            self._program.end()
+        self._program.end()
 
     def close(self) -> None:
         """Ask it to quit, and end it if it does not, at once where it was stopped."""
@@ -480,26 +373,31 @@ class OtherEngine:
         finally:
             self._engine.close()
 
-    def _drop(self) -> None:
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+    def _new_program(self) -> Program:
+        return Program(TimedXBoard if self._player.speaks_xboard else TimedUci)
 
     def _start(self) -> chess.engine.SimpleEngine:
+        """The engine, ready to play; raises EngineFault, and MatchError where it cannot play as asked."""
         player = self._player
-        self._program = program = Program(TimedXBoard if player.speaks_xboard else TimedUci)
+        self._program = program = self._new_program()
+        if self._is_stopped:  # maybe before there was this program
+            program.end()
         # No engine ponders here; python-chess does not let that be said.
         asked = {name: value for name, value in player.options.items() if (name.lower(), value) != ("ponder", "false")}
-        with program.ended_by(self._stop_flag):
-            try:
-                engine = program.start(player.command)
-                _say_what_is_ignored(player.label, engine.protocol)
-                engine.configure(engine_options(engine, player, self._time_control.other_hash_mb) | asked)
-                engine.ping()
-                engine.timeout = None  # python-chess would end a move a minute late, whatever its margin
-            except (OSError, chess.engine.EngineError, TimeoutError) as error:
-                program.end()
-                raise EngineFault(Reason.CRASH, program.fault or str(error) or "no answer") from error
+        try:
+            engine = program.start(player.command)
+            engine.configure(engine_options(engine, player, self._time_control.other_hash_mb) | asked)
+            engine.ping()
+        except (OSError, chess.engine.EngineError, TimeoutError) as error:
+            program.end()
+            raise EngineFault(Reason.CRASH, program.why(error)) from error
+        engine.timeout = None  # python-chess would end a move a minute late, whatever its margin
+        if self._time_control.nodes is not None and isinstance(engine.protocol, TimedXBoard):
+            counts_nodes = engine.protocol.features.get("nps")
+            if not counts_nodes or self._time_control.is_timed:
+                engine.close()
+                hint = " and by time at once; use one" if counts_nodes else "; use --tc, --movetime or --depth"
+                raise MatchError(f"'{player.label}' cannot limit its search by nodes{hint}")
         return engine
 
     def _limit(self, situation: Situation) -> tuple[chess.engine.Limit, float]:
@@ -535,14 +433,14 @@ def centipawns(score: chess.engine.Score) -> int:
     """The score on our scale: mates count in plies below MATE_SCORE, and nothing else is as high."""
     mate = 1 if score == chess.engine.MateGiven else score.mate()  # whose 0 moves are those of a side that is mated
     if mate is None:
-        highest = MATE_IN_MAX_PLY - 1
-        return max(-highest, min(score.score(mate_score=MATE_SCORE), highest))
-    plies = min(2 * mate - 1 if mate > 0 else -2 * mate, MAX_PLY)
-    return MATE_SCORE - plies if mate > 0 else plies - MATE_SCORE
+        highest = limits.MATE_IN_MAX_PLY - 1
+        return max(-highest, min(score.score(mate_score=limits.MATE_SCORE), highest))
+    plies = min(2 * mate - 1 if mate > 0 else -2 * mate, limits.MAX_PLY)
+    return limits.MATE_SCORE - plies if mate > 0 else plies - limits.MATE_SCORE
 
 
 def engine_options(
-    engine: chess.engine.SimpleEngine, player: OtherPlayer, usual_hash: int
+    engine: chess.engine.SimpleEngine, player: players.OtherPlayer, usual_hash: int
 ) -> dict[str, chess.engine.ConfigValue]:
     """The options that give an engine its hash and threads, and no book of its own.
 
@@ -550,37 +448,27 @@ def engine_options(
     beyond the bounds of the option is brought within them, with a warning. Raises EngineError if it lacks an option
     that was asked for.
     """
-    found: dict[str, chess.engine.ConfigValue] = {}
     options, set_by_name = engine.options, {name.lower() for name in player.options}
+    found: dict[str, chess.engine.ConfigValue] = {"OwnBook": False} if "OwnBook" in options else {}
     for what, names, asked, usual in (
-        ("hash", HASH_OPTIONS, player.hash_mb, usual_hash),
-        ("threads", THREAD_OPTIONS, player.threads, 1),
+        ("hash", players.HASH_OPTIONS, player.hash_mb, usual_hash),
+        ("threads", players.THREAD_OPTIONS, player.threads, 1),
     ):
         known = [name for name in names if name in options]
         if asked is not None and not known:
             raise chess.engine.EngineError(f"it has no option for {what}")
         for name in known:
-            if asked is not None:
-                found[name] = asked
-            elif name.lower() not in set_by_name:
-                found[name] = _within_bounds(player.label, options[name], usual)
-    return found | ({BOOK_OPTION: False} if BOOK_OPTION in options else {})
-
-
-def _within_bounds(label: str, option: chess.engine.Option, usual: int) -> int:
-    """The usual value of an option, or the nearest that it takes; that is said."""
-    value = usual if option.min is None else max(option.min, usual)
-    value = value if option.max is None else min(option.max, value)
-    if value != usual:
-        _say_once(f"'{label}' plays with {option.name} = {value}, since it does not take {usual}")
-    return value
-
-
-def _say_what_is_ignored(label: str, protocol: chess.engine.Protocol) -> None:
-    lines = protocol.ignored if isinstance(protocol, TimedUci | TimedXBoard) else []
-    if lines:
-        first, more = in_one_line(abridged(lines[0])), f" and {len(lines) - 1} more" if lines[1:] else ""
-        _say_once(f"'{label}' announces options that are none and are ignored: '{first}'{more}")
+            low, high = options[name].min, options[name].max
+            if asked is None and name.lower() in set_by_name:
+                continue
+            value = usual if asked is None else asked
+            if asked is None:
+                value = value if low is None else max(low, value)
+                value = value if high is None else min(high, value)
+                if value != usual:
+                    _say_once(f"'{player.label}' plays with {name} = {value}, since it does not take {usual}")
+            found[name] = value
+    return found
 
 
 @cache
@@ -597,16 +485,16 @@ class CompiledBoard:
 
     def __init__(
         self,
-        players: tuple[OwnPlayer, OwnPlayer],
-        time_control: TimeControl,
-        adjudication: Adjudication,
+        sides: tuple[players.OwnPlayer, players.OwnPlayer],
+        time_control: config.TimeControl,
+        adjudication: config.Adjudication,
         stop_flag: np.ndarray,
-        random_moves: RandomMoves = NO_RANDOM_MOVES,
+        random_moves: config.RandomMoves = config.NO_RANDOM_MOVES,
     ) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set. Raises MatchError if there is not enough memory."""
         self._seed, self._rules = random_moves.seed, rules_record(time_control, adjudication, random_moves)
         self._sides: list[tuple[TranspositionTable, Worker]] = []
-        for player in players[:1] if players[0] is players[1] else players:
+        for player in sides[:1] if sides[0] is sides[1] else sides:
             try:
                 table = TranspositionTable(player.hash_mb or time_control.hash_mb)
             except MemoryError as error:
@@ -616,8 +504,7 @@ class CompiledBoard:
     def stop(self) -> None:
         """The stop flag is all that is needed."""
 
-    def close(self) -> None:
-        """Nothing is kept open."""
+    close = stop
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped. Nothing is kept from earlier games."""
@@ -628,26 +515,28 @@ class CompiledBoard:
         white, black = records if first_is_white else records[::-1]
         start = opening.position()
         known = len(start.keys)
-        keys = np.zeros(known + MAX_PLIES, dtype=np.uint64)
+        keys = np.zeros(known + games.MAX_PLIES, dtype=np.uint64)
         keys[:known] = start.keys
-        moves, scores, depths = np.zeros((3, MAX_PLIES), dtype=np.int32)
-        positions, state = np.repeat(start.record, 2), seed_state(self._seed, number)
-        count, code = play_game(white, black, positions, self._rules, state, keys, known, moves, scores, depths)
-        if code not in BY_NUMBER:
+        moves, scores, depths = np.zeros((3, games.MAX_PLIES), dtype=np.int32)
+        positions, state = np.repeat(start.record, 2), games.seed_state(self._seed, number)
+        count, code = games.play_game(white, black, positions, self._rules, state, keys, known, moves, scores, depths)
+        if code not in games.BY_NUMBER:
             return None
-        reason = BY_NUMBER[code]
+        reason = games.BY_NUMBER[code]
         played = tuple(Played(Move(moves[i]), int(scores[i]), int(depths[i])) for i in range(count))
         winner = winner_of(reason, int(positions[0]["side"]), int(scores[count - 1]) if count else 0)
         return Game(number, first_is_white, opening, played, reason, winner)
 
 
 def rules_record(
-    time_control: TimeControl, adjudication: Adjudication, random_moves: RandomMoves = NO_RANDOM_MOVES
+    time_control: config.TimeControl,
+    adjudication: config.Adjudication,
+    random_moves: config.RandomMoves = config.NO_RANDOM_MOVES,
 ) -> np.ndarray:
     """The rules of a game for compiled code, GAME_RULES[1]."""
-    rules = np.zeros(1, dtype=GAME_RULES)
+    rules = np.zeros(1, dtype=games.GAME_RULES)
     rules[0]["nodes"] = NO_LIMIT if time_control.nodes is None else time_control.nodes
-    rules[0]["depth"] = min(MAX_PLY - 1, time_control.depth or MAX_PLY)
+    rules[0]["depth"] = min(limits.MAX_PLY - 1, time_control.depth or limits.MAX_PLY)
     rules[0]["early"], rules[0]["early_loss"] = random_moves.early, random_moves.early_loss
     for name, value in asdict(adjudication).items():
         rules[0][name] = value
@@ -661,32 +550,37 @@ def winner_of(reason: Reason, to_move: int, last_score: int) -> int | None:
     return to_move if reason is Reason.WIN_BY_SCORE else None
 
 
+def engine_of(player: players.Player, time_control: config.TimeControl, margin: int) -> OwnEngine | OtherEngine:
+    """What plays for a player, whose moves may be late by `margin` milliseconds; raises MatchError."""
+    if isinstance(player, players.OwnPlayer):
+        return OwnEngine(player, time_control)
+    return OtherEngine(player, time_control, margin)
+
+
 class PythonBoard:
     """Two players of any kind. Only one thread at a time may use it, except for `stop`."""
 
     def __init__(
         self,
-        players: tuple[Player, Player],
-        time_control: TimeControl,
-        adjudication: Adjudication,
+        sides: tuple[players.Player, players.Player],
+        time_control: config.TimeControl,
+        adjudication: config.Adjudication,
         stop_flag: np.ndarray,
         margin: int = 0,
     ) -> None:
-        """`margin`: milliseconds by which a move may be late. Raises MatchError for an engine that does not start."""
+        """`margin`: milliseconds by which a move may be late. Raises MatchError."""
         self.time_control, self.longest, self.margin = time_control, adjudication.longest, margin
         self.rules, self.stop_flag = rules_record(time_control, adjudication), stop_flag
-        self._sides: list[OwnEngine | OtherEngine] = []
-        try:
-            for player in players:
-                self._sides.append(start_engine(player, time_control, stop_flag, margin))
-        except BaseException:
-            self.close()
-            raise
+        self._sides = [engine_of(player, time_control, margin) for player in sides]
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
-        """Play a game; None if it was stopped."""
+        """Play a game; None if it was stopped. Raises MatchError for an engine that cannot play as asked."""
         game = _GameInPlay(self, opening, self._sides if first_is_white else self._sides[::-1])
-        end = game.run(number)
+        try:
+            end = game.run(number)
+        except MatchError:
+            if not self.stop_flag[0]:
+                raise
         if self.stop_flag[0]:
             return None
         return Game(number, first_is_white, opening, tuple(game.played), *end)
@@ -705,13 +599,12 @@ class PythonBoard:
 class _GameInPlay:
     """A game in progress on a board. `sides` are White's and Black's players."""
 
-    def __init__(self, board: PythonBoard, opening: Opening, sides: list[OwnEngine | OtherEngine]) -> None:
-        self._conditions, self._sides = board, sides
+    def __init__(self, on: PythonBoard, opening: Opening, sides: list[OwnEngine | OtherEngine]) -> None:
+        self._on, self._clock, self._sides = on, on.time_control.clock, sides
         self._position = opening.position()
         self._board = start_board_of(self._position)
         for move in self._position.moves:
             self._board.push(as_chess_move(move, self._position.chess960))
-        self._clock = board.time_control.clock
         self._left = [float(self._clock.base if self._clock else 0)] * 2  # milliseconds of each side
         self._made = [0, 0]  # moves by each side since the opening
         self.played: list[Played] = []
@@ -728,7 +621,7 @@ class _GameInPlay:
             while (reason := self._end()) is None:
                 turn = self._position.turn
                 late = self._move(turn)
-                if late or self._conditions.stop_flag[0]:
+                if late or self._on.stop_flag[0]:
                     return Reason.TIME, 1 - turn, f"{math.ceil(late)} ms late"
         except EngineFault as fault:
             return fault.reason, 1 - turn, str(fault)
@@ -737,18 +630,19 @@ class _GameInPlay:
 
     def _move(self, turn: int) -> float:
         """Let the side to move play; returns by how many milliseconds it was late, 0 within the margin."""
-        clock, movetime = self._clock, self._conditions.time_control.movetime
+        clock, movetime = self._clock, self._on.time_control.movetime
         clocks, moves_to_go, allowed = None, None, math.inf if movetime is None else movetime
         if clock is not None:
-            self._left[turn] = allowed = min(self._left[turn] + clock.increment, MAX_MS)
+            self._left[turn] = allowed = min(self._left[turn] + clock.increment, limits.MAX_MS)
             clocks, moves_to_go = (int(self._left[0]), int(self._left[1])), clock.moves_to_go(self._made[turn])
         played = self._sides[turn].choose(Situation(self._position, self._board, clocks, moves_to_go))
         used = 1000 * (played.seconds or 0.0)
         self._made[turn] += 1
-        if used - allowed > self._conditions.margin:
+        if used - allowed > self._on.margin:
             return used - allowed
         if clock is not None:
-            self._left[turn] = min(max(0.0, allowed - used) + clock.added_after(self._made[turn]), MAX_MS)
+            left = max(0.0, allowed - used) + clock.added_after(self._made[turn])
+            self._left[turn] = min(left, limits.MAX_MS)
         self.played.append(played)
         self._position.push(played.move)
         self._board.push(as_chess_move(played.move, self._position.chess960))
@@ -761,18 +655,18 @@ class _GameInPlay:
             return Reason(outcome.termination.value)
         unscored = [number for number, move in enumerate(self.played) if move.score is None]
         scores = [move.score for move in self.played[unscored[-1] + 1 if unscored else 0 :]]
-        code = judge_scores(self._conditions.rules, np.array(scores, dtype=np.int32), self._position.fullmove_number)
-        if code != UNFINISHED:
-            return BY_NUMBER[code]
-        return Reason.TOO_LONG if len(self.played) >= self._conditions.longest else None
+        code = games.judge_scores(self._on.rules, np.array(scores, dtype=np.int32), self._position.fullmove_number)
+        if code != games.UNFINISHED:
+            return games.BY_NUMBER[code]
+        return Reason.TOO_LONG if len(self.played) >= self._on.longest else None
 
 
 Board = CompiledBoard | PythonBoard
 
 
-def board_of(config: MatchConfig, stop_flag: np.ndarray) -> Board:
+def board_of(match: config.MatchConfig, stop_flag: np.ndarray) -> Board:
     """A board with the players of a match at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""
-    first, second = config.players
-    if config.is_compiled and isinstance(first, OwnPlayer) and isinstance(second, OwnPlayer):
-        return CompiledBoard((first, second), config.time_control, config.adjudication, stop_flag, config.random_moves)
-    return PythonBoard(config.players, config.time_control, config.adjudication, stop_flag, config.margin)
+    first, second = match.players
+    if match.is_compiled and isinstance(first, players.OwnPlayer) and isinstance(second, players.OwnPlayer):
+        return CompiledBoard((first, second), match.time_control, match.adjudication, stop_flag, match.random_moves)
+    return PythonBoard(match.players, match.time_control, match.adjudication, stop_flag, match.margin)

@@ -1,11 +1,11 @@
 """The files of a match: its games at the end of a PGN, their positions, and the state from which it can be resumed.
 
-The state is written before the games. It holds the text of the games about to be added and the offset where they will
-be. Wherever a run is ended, the next one can tell which of them are in the PGN and adds the others, so that each game
-is there once, even where others add to the same PGN. Nothing is ever removed from it except what a failed write has
+The state is written before the games. It holds what is about to be added to each file and the offset where it will be.
+Wherever a run is ended, the next one can tell which games are in the files and adds the others, so that each game is
+there once, even where others add to the same files. Nothing is ever removed from them except what a failed write has
 just added.
 
-The file of positions holds packed positions or, by its name, whole games in viriformat. Each is there once, too.
+The file of positions holds packed positions or, by its name, whole games in viriformat.
 """
 
 from __future__ import annotations
@@ -21,25 +21,12 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.common.files import (
-    STATE,
-    append_whole,
-    faults_named,
-    held_or,
-    is_on_disk,
-    is_stream,
-    is_there,
-    lock,
-    open_stream,
-    open_to_extend,
-    read_user_file,
-    write_whole,
-    writing,
-)
+from merino.core.common import files
+from merino.core.common.files import append_whole, is_there, write_whole, writing
 from merino.core.common.sealed import as_json, from_json
-from merino.formats.packed import PACKED, Filter, begins_packed, with_checks
+from merino.formats import packed, scored_games
 from merino.formats.pgn_tokens import NO_SCORE
-from merino.formats.scored_games import MOVE_BYTES, ScoredGames, as_viriformat, end_of_games, is_games_file, packed_of
+from merino.formats.scored_games import end_of_games, is_games_file
 from merino.formats.sources import is_compressed
 from merino.match.games import Game, MatchError, MatchUsageError, Tally
 
@@ -52,198 +39,235 @@ class Journal(NamedTuple):
     at: int
     games: tuple[bytes, ...]
 
+    @property
+    def end(self) -> int:
+        """Where they end."""
+        return self.at + sum(map(len, self.games))
 
-class _Additions:
-    """Games to be added at the end of a file, each once.
 
-    `plan` them, write the plan into the state, `keep` it and `finish` it. Each step may be broken off, and all begun
-    again with `plan`.
+class GrowingFile:
+    """A file at whose end games are added, each once: here as PGN.
+
+    While it is `opened`, `prepare` makes the `plan`; write that into the state, then `settle`. Each step may be broken
+    off, and all begun again with `prepare`.
     """
 
-    def __init__(self) -> None:
+    lacks = "games that its PGN may lack; name the PGN with --pgn"
+
+    def __init__(self, path: Path) -> None:
+        """Raises MatchUsageError."""
+        if is_compressed(path):
+            raise MatchUsageError(f"'{path}' is compressed, and nothing can be appended to it")
+        self.path = path
+        self.plan = Journal(0, ())
         self._waiting: list[bytes] = []
         self._kept: Journal | None = None  # a plan that the state has and that is not finished yet
+        self._file: IO[bytes]  # while it is open
 
-    def add(self, game: bytes) -> None:
+    def add_bytes(self, game: bytes) -> None:
         """Take the next game."""
         self._waiting.append(game)
 
-    def plan(self, file: IO[bytes]) -> Journal:
-        """What is to be added to the file as it is now, which must be locked; raises OSError."""
-        self.finish(file)
-        return Journal(_size(file), (*self._left(file), *self._waiting))
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Keep others from the file for this block; raises MatchError. What is no regular file is only written."""
+        with ExitStack() as stack:
+            with writing(MatchError, self.path):
+                is_stream = files.is_stream(self.path)
+                self._file = (files.open_stream if is_stream else files.open_to_extend)(self.path)
+                stack.enter_context(self._file)
+                files.lock(self._file)
+            yield
 
-    def keep(self, plan: Journal) -> None:
-        """The state has this plan now."""
-        self._waiting, self._kept = [], plan
+    def prepare(self) -> None:
+        """Journal to add what is waiting to the file as it is now; raises MatchError."""
+        with writing(MatchError, self.path):
+            self._finish()
+            self.check_whole(self._file)
+            self.plan = Journal(_size(self._file), (*self._left(), *self._waiting))
 
-    def finish(self, file: IO[bytes]) -> None:
+    def settle(self) -> None:
+        """Add what was planned, which the state has, or nothing; raises MatchError."""
+        self._waiting, self._kept = [], self.plan
+        with writing(MatchError, self.path):
+            self._finish()
+            self.plan = Journal(_size(self._file), ())
+
+    def take_up(self, plan: Journal) -> bool:
+        """Add what a plan of the state has and the file lacks; whether others have written there. Raises MatchError."""
+        size = self.path.stat().st_size if is_there(self.path) else 0
+        if size < plan.at:
+            raise MatchError(f"'{self.path}' is shorter than the state of the match says; use other files")
+        self._kept = plan
+        if plan.games:
+            with self.opened(), writing(MatchError, self.path):
+                self._finish()
+        return size > plan.end
+
+    def check(self) -> None:
+        """Raise MatchError if the file holds anything else."""
+        if is_there(self.path):
+            with self.opened():
+                self.check_whole(self._file)
+
+    def check_whole(self, file: IO[bytes]) -> None:
+        """Raise MatchError if nothing may be added to the open file."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as the state has it."""
+        return {"at": self.plan.at, "games": [game.decode() for game in self.plan.games]}
+
+    @staticmethod
+    def journal_of(state: dict[str, Any]) -> Journal:
+        """What `as_json` wrote; raises KeyError, TypeError, ValueError or OverflowError for anything else."""
+        return Journal(int(state["at"]), tuple(str(game).encode() for game in state["games"]))
+
+    def _finish(self) -> None:
         """Add what is missing of the plan kept, from the middle of a game on if need be; raises OSError.
 
         Where others have written at its place, its games are left for the next plan: a kill after they were added
         behind would leave a state by which they are missing.
         """
-        if self._kept is None:
-            return
-        text = b"".join(self._kept.games)
-        there = _read(file, self._kept.at, len(text))
-        if text.startswith(there):
-            append_whole(file, text[len(there) :])
-            self._kept = None
+        if self._kept is not None:
+            content = b"".join(self._kept.games)
+            there = _read(self._file, self._kept.at, len(content))
+            if content.startswith(there):
+                append_whole(self._file, content[len(there) :])
+                self._kept = None
 
-    def _left(self, file: IO[bytes]) -> tuple[bytes, ...]:
+    def _left(self) -> tuple[bytes, ...]:
         """The games of the plan kept that are not whole at their place; raises OSError."""
         if self._kept is None:
             return ()
         at, games = self._kept
-        there = _read(file, at, sum(map(len, games)))
-        whole = end = 0
-        for game in games:
-            if there[end : end + len(game)] != game:
-                break
-            whole, end = whole + 1, end + len(game)
-        return games[whole:]
+        there = _read(self._file, at, self._kept.end - at)
+        ends = accumulate(map(len, games))
+        whole = [there[:end].endswith(game) and len(there) >= end for game, end in zip(games, ends, strict=True)]
+        return games[[*whole, False].index(False) :]
+
+
+class PositionFile(GrowingFile):
+    """The positions of games, packed or as games in viriformat, by the name of the file."""
+
+    lacks = "positions that their file may lack; name it with --positions"
+
+    def __init__(self, path: Path, skip: int) -> None:
+        """`skip`: the number of positions after the opening to leave out, where moves are random."""
+        super().__init__(path)
+        self._skip, self._has_games = skip, is_games_file(path)
+        self._end = 0  # of the whole games that were found in the file when it was last looked at
+
+    def check_whole(self, file: IO[bytes]) -> None:
+        """See GrowingFile."""
+        size = _size(file)
+        if self._has_games:
+            self._end = end_of_games(file, self._end if self._end <= size else 0)
+        if size != self._end if self._has_games else size % packed.PACKED.itemsize:
+            kind = "games in viriformat" if self._has_games else "packed positions"
+            raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
+
+    def bytes_of(self, game: Game) -> bytes:
+        """The positions of a finished game in the form of the file."""
+        scored = _scored(game, self._skip)
+        if self._has_games:
+            return scored_games.as_viriformat(scored) if len(scored.moves) else b""
+        return packed.with_checks(scored_games.packed_of(scored, packed.Filter())).tobytes()
+
+    def as_json(self) -> dict[str, Any]:
+        """See GrowingFile; with the bytes of each game."""
+        at, games = self.plan
+        more = base64.b64encode(b"".join(games)).decode()
+        return {"at": at, "more": more, "sizes": [len(game) for game in games]}
+
+    @staticmethod
+    def journal_of(state: dict[str, Any]) -> Journal:
+        """See GrowingFile."""
+        more = base64.b64decode(state["more"], validate=True)
+        sizes = [int(size) for size in state.get("sizes", [len(more)])]  # older states have none
+        if sum(sizes) != len(more) or any(size < 0 or size % scored_games.MOVE_BYTES for size in sizes):
+            raise ValueError("its positions are not whole")
+        ends = accumulate(sizes)
+        return Journal(int(state["at"]), tuple(more[end - size : end] for size, end in zip(sizes, ends, strict=True)))
 
 
 class MatchKeeper:
-    """Saves the games and the state of one match to their files; either may be None."""
+    """Saves the games and the state of one match to their files; each may be None."""
 
     def __init__(
-        self,
-        pgn: Path | None,
-        state: Path | None,
-        config: dict[str, Any],
-        positions: PositionFile | None = None,
+        self, pgn: Path | None, state: Path | None, config: dict[str, Any], positions: PositionFile | None = None
     ) -> None:
         """`config` must be the same whenever the match is resumed, and serialisable as JSON. Raises MatchUsageError."""
-        for path in (pgn, None if positions is None else positions.path):
-            if path is not None and is_compressed(path):
-                raise MatchUsageError(f"'{path}' is compressed, and nothing can be appended to it")
-        self._pgn, self._state, self._config, self._positions = pgn, state, config, positions
-        self._positions_before: dict[str, Any] | None = None  # as the state has it
-        self._games = _Additions()
-        self._journal: Journal | None = None  # as the state has it, until `catch_up`
+        self._state, self._config = state, config
+        self._files = {"positions": positions, "pgn": None if pgn is None else GrowingFile(pgn)}
+        self._plans: dict[str, Journal] = {}  # as the state has them, until `catch_up`
 
     def load(self) -> tuple[Tally, float]:
         """The results so far, and the seconds they took; raises MatchError."""
         path = self._state
         if path is None or not is_there(path):
             return Tally(), 0.0
-        with faults_named(path, "the state of a match", MatchError):
-            state = from_json(read_user_file(path, STATE), str(path))
+        with files.faults_named(path, "the state of a match", MatchError):
+            state = from_json(files.read_user_file(path, files.STATE), str(path))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
-            self._positions_before = state.get("positions")
-            journal = state["pgn"] and _journal_of(state["pgn"])
+            for name, kind in (("positions", PositionFile), ("pgn", GrowingFile)):
+                if state.get(name):
+                    self._plans[name] = kind.journal_of(state[name])
+                    if self._plans[name].at < 0:
+                        raise ValueError("the offset of its games is below 0")
         changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
             raise MatchError(f"'{path}' belongs to a match with other {', '.join(changed)}; use another file")
-        self._journal = journal or None
         return tally, seconds
 
     def catch_up(self, is_over: bool) -> str:
-        """Add the games that the state has and the PGN lacks; returns a remark if others have written there, or "".
+        """Add the games that the state has and the files lack; returns a remark if others have written there, or "".
 
         Call it after `load`. Raises MatchError if the files do not belong together.
         """
-        self._take_up_positions()
-        journal, self._journal = self._journal, None
-        if journal is None or (is_over and not journal.games):
-            return ""
-        if self._pgn is None:
-            if journal.games:
-                raise MatchError(f"'{self._state}' holds games that its PGN may lack; name the PGN with --pgn")
-            return ""
-        size = self._pgn.stat().st_size if is_there(self._pgn) else 0
-        if size < journal.at:
-            raise MatchError(f"'{self._pgn}' is shorter than '{self._state}' says; use other files")
-        self._games.keep(journal)
-        with writing(MatchError, self._pgn), _opened(self._pgn) as file:
-            self._games.finish(file)
-        if size <= journal.at + sum(map(len, journal.games)):
-            return ""
-        return f"'{self._pgn}' has grown since '{self._state}' was saved; nothing is removed from it."
+        remark = ""
+        for name, kind in (("positions", PositionFile), ("pgn", GrowingFile)):
+            plan, file = self._plans.pop(name, None), self._files[name]
+            if plan is not None and (plan.games or not is_over):
+                if file is not None:
+                    has_grown = file.take_up(plan)
+                    if has_grown and name == "pgn":
+                        remark = f"'{file.path}' has grown since '{self._state}' was saved; nothing is removed from it."
+                elif plan.games:
+                    raise MatchError(f"'{self._state}' holds {kind.lacks}")
+            if isinstance(file, PositionFile):
+                file.check()
+        return remark
 
     def add(self, game: str, positions: bytes = b"") -> None:
         """Take the text of the next game, and its positions as `PositionFile.bytes_of` has them."""
-        if self._pgn is not None:
-            self._games.add(game.encode())
-        if self._positions is not None:
-            self._positions.add_bytes(positions)
+        for name, content in (("pgn", game.encode()), ("positions", positions)):
+            file = self._files[name]
+            if file is not None:
+                file.add_bytes(content)
 
     def save(self, tally: Tally, seconds: float) -> None:
         """Write the games taken, and the state; raises MatchError and may then be called again."""
-        with self._opened_positions():
-            if self._pgn is None:
-                self._write_state(tally, seconds, None)
-                self._settle_positions()
-                self._write_state(tally, seconds, None)
-                return
-            with writing(MatchError, self._pgn), _opened(self._pgn) as file:
-                journal = self._games.plan(file)
-                self._write_state(tally, seconds, journal)
-                self._games.keep(journal)
-                self._games.finish(file)
-                self._settle_positions()
-                self._write_state(tally, seconds, Journal(_size(file), ()))
-
-    def _take_up_positions(self) -> None:
-        """Add the positions that the state has and their file lacks; raises MatchError if it holds anything else."""
-        if self._positions is None:
-            if self._positions_before and self._positions_before.get("more"):
-                raise MatchError(f"'{self._state}' holds positions that their file may lack; name it with --positions")
-            return
-        try:
-            with writing(MatchError, self._positions.path):
-                if self._positions_before is not None:
-                    self._positions.take_up(self._positions_before)
-                self._positions.check()
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise MatchError(f"'{self._state}' is not the state of a match ({error!r})") from error
-
-    @contextmanager
-    def _opened_positions(self) -> Iterator[None]:
-        """Keep others from the file of positions for this block, in which those taken are to be added."""
+        present = [file for file in self._files.values() if file is not None]
         with ExitStack() as stack:
-            if self._positions is not None:
-                with writing(MatchError, self._positions.path):
-                    stack.enter_context(self._positions.opened())
-                    self._positions.prepare()
-            yield
+            for file in present:
+                stack.enter_context(file.opened())
+                file.prepare()
+            self._write_state(tally, seconds)
+            for file in reversed(present):
+                file.settle()
+            self._write_state(tally, seconds)
 
-    def _settle_positions(self) -> None:
-        if self._positions is not None:
-            with writing(MatchError, self._positions.path):
-                self._positions.settle()
-
-    def _write_state(self, tally: Tally, seconds: float, journal: Journal | None) -> None:
-        if self._state is None:
-            return
-        state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
-        state["positions"] = None if self._positions is None else self._positions.as_json()
-        games = [] if journal is None else [game.decode() for game in journal.games]
-        state["pgn"] = None if journal is None else {"at": journal.at, "games": games}
-        with writing(MatchError, self._state):
-            write_whole(self._state, as_json(state, indent=1))
+    def _write_state(self, tally: Tally, seconds: float) -> None:
+        if self._state is not None:
+            state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
+            state |= {name: None if file is None else file.as_json() for name, file in self._files.items()}
+            with writing(MatchError, self._state):
+                write_whole(self._state, as_json(state, indent=1))
 
 
 def holding(state: Path | None) -> AbstractContextManager[None]:
     """Keep other matches from the state, and with it from the games, for a block; raises MatchError."""
-    return nullcontext() if state is None else held_or(MatchError, state)
-
-
-def _journal_of(state: dict[str, Any]) -> Journal:
-    """The journal of a PGN, as a state has it; raises KeyError, TypeError, ValueError or OverflowError."""
-    if (at := int(state["at"])) < 0:
-        raise ValueError("the offset of its games is below 0")
-    return Journal(at, tuple(str(game).encode() for game in state["games"]))
-
-
-@contextmanager
-def _opened(pgn: Path) -> Iterator[IO[bytes]]:
-    """Open the PGN for reading and appending, what is no regular file for writing; locked against other matches."""
-    with open_stream(pgn) if is_stream(pgn) else open_to_extend(pgn) as file:
-        lock(file)
-        yield file
+    return nullcontext() if state is None else files.held_or(MatchError, state)
 
 
 def _size(file: IO[bytes]) -> int:
@@ -253,7 +277,7 @@ def _size(file: IO[bytes]) -> int:
 def _read(file: IO[bytes], at: int, most: int) -> bytes:
     """The content of the file from this offset, at most so many bytes; empty for a pipe, which cannot be read again."""
     found = b""
-    if is_on_disk(file):
+    if files.is_on_disk(file):
         file.seek(at)
         while part := file.read(most - len(found)):
             found += part
@@ -263,100 +287,13 @@ def _read(file: IO[bytes], at: int, most: int) -> bytes:
 def check_holds_packed(path: Path) -> None:
     """Raise MatchError if a file of positions, not of games, begins with something else; raises OSError."""
     if is_there(path) and not is_games_file(path):
-        with open_to_extend(path) as file:
-            head = _read(file, 0, PACKED.itemsize)
-        if head and not begins_packed(head):
+        with files.open_to_extend(path) as file:
+            head = _read(file, 0, packed.PACKED.itemsize)
+        if head and not packed.begins_packed(head):
             raise MatchError(f"'{path}' holds no packed positions, or its end is missing: name another file")
 
 
-class PositionFile:
-    """Appends positions to a file. What is about to be added is first saved in the state of the match."""
-
-    def __init__(self, path: Path, skip: int) -> None:
-        """`skip`: the number of positions after the opening to leave out, where moves are random."""
-        self.path, self._skip = path, skip
-        self._has_games = is_games_file(path)
-        self._unit = MOVE_BYTES if self._has_games else PACKED.itemsize  # what is added is a multiple of so many bytes
-        self._end = 0  # of the whole games that were found in the file when it was last looked at
-        self._games = _Additions()  # the positions of each
-        self._plan = Journal(0, ())
-        self._file: IO[bytes]  # while it is open
-
-    def check(self) -> None:
-        """Raise MatchError if the file does not hold whole positions alone, or OSError."""
-        if not is_there(self.path):
-            return
-        with open_to_extend(self.path) as file:
-            self._check_whole(file)
-
-    def _check_whole(self, file: IO[bytes]) -> None:
-        if not self._is_whole(file):
-            kind = "games in viriformat" if self._has_games else "packed positions"
-            raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
-
-    def _is_whole(self, file: IO[bytes]) -> bool:
-        size = _size(file)
-        if not self._has_games:
-            return size % self._unit == 0
-        self._end = end_of_games(file, self._end if self._end <= size else 0)
-        return self._end == size
-
-    def bytes_of(self, game: Game) -> bytes:
-        """The positions of a finished game in the form of the file."""
-        scored = _scored(game, self._skip)
-        if self._has_games:
-            return as_viriformat(scored) if len(scored.moves) else b""
-        return bytes(with_checks(packed_of(scored, Filter())).tobytes())
-
-    def add_bytes(self, content: bytes) -> None:
-        """Take the positions of a game, in the form of the file."""
-        self._games.add(content)
-
-    @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Keep others from the file for this block, in which `prepare` and `settle` may be called; raises OSError."""
-        with open_to_extend(self.path) as self._file:
-            lock(self._file)
-            yield
-
-    def prepare(self) -> None:
-        """Plan to append the waiting positions to the file as it is now; raises OSError.
-
-        Raises MatchError if another run was killed while it wrote there, until that run has gone on.
-        """
-        self._plan = self._games.plan(self._file)
-        self._check_whole(self._file)
-
-    def settle(self) -> None:
-        """Append all that was planned, which the state has, or nothing; raises OSError."""
-        self._games.keep(self._plan)
-        self._games.finish(self._file)
-        self._plan = Journal(_size(self._file), ())
-
-    def as_json(self) -> dict[str, Any]:
-        """What will be appended, of how many bytes for each game, and where."""
-        at, games = self._plan
-        more = base64.b64encode(b"".join(games)).decode()
-        return {"at": at, "more": more, "sizes": [len(game) for game in games]}
-
-    def take_up(self, state: dict[str, Any]) -> None:
-        """Resume from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
-        at, more = int(state["at"]), base64.b64decode(state["more"], validate=True)
-        sizes = [int(size) for size in state.get("sizes", [len(more)])]  # older states have none
-        wholes = sizes if self._has_games else (at, *sizes)  # games may follow a record of another program, of any size
-        if at < 0 or any(size < 0 or size % self._unit for size in wholes) or sum(sizes) != len(more):
-            raise ValueError("its positions are not whole")
-        size = self.path.stat().st_size if is_there(self.path) else 0
-        if size < at:
-            raise MatchError(f"'{self.path}' is shorter than the state of the match says; name another file")
-        ends = accumulate(sizes)
-        self._games.keep(Journal(at, tuple(more[end - size : end] for size, end in zip(sizes, ends, strict=True))))
-        if more:
-            with self.opened():
-                self._games.finish(self._file)
-
-
-def _scored(game: Game, skip: int) -> ScoredGames:
+def _scored(game: Game, skip: int) -> scored_games.ScoredGames:
     """A game without its first `skip` moves."""
     position = game.opening.position()
     for played in game.moves[:skip]:
@@ -364,7 +301,7 @@ def _scored(game: Game, skip: int) -> ScoredGames:
     rest = game.moves[skip:]
     signs = [1 if (position.turn == WHITE) == (ply % 2 == 0) else -1 for ply in range(len(rest))]
     scores = [NO_SCORE if own.score is None else sign * own.score for sign, own in zip(signs, rest, strict=True)]
-    return ScoredGames(
+    return scored_games.ScoredGames(
         position.record.copy(),
         np.array([0, len(rest)]),
         np.array([played.move for played in rest], dtype=np.int16),

@@ -79,7 +79,6 @@ def remark(turn: chess.Color, score: int | None, depth: int | None, seconds: flo
     return " ".join(words)
 
 
-GAMES_OF_A_BOARD = 2  # a pair, because its two games are handed out together
 VERDICTS = {"H0": "H0 is accepted", "H1": "H1 is accepted", "": "not decided"}
 
 
@@ -101,35 +100,6 @@ def counts_text(tally: Tally) -> str:
 def points_text(points: float) -> str:
     """Points with the half, if there is one, however many they are."""
     return f"{points:.1f}".removesuffix(".0")
-
-
-class GameRate:
-    """How fast games come.
-
-    It stays unknown until each board has finished some games: compiling before the first game, and how many boards
-    happen to finish at first, say nothing about later games.
-    """
-
-    def __init__(self, boards: int) -> None:
-        self._enough = GAMES_OF_A_BOARD * boards
-        self._games = 0
-        self._first: tuple[int, float] | None = None  # games and time when measuring began
-        self._last = 0.0
-
-    def note(self, now: float) -> None:
-        """Note that a game has ended; `now` is in seconds of any clock."""
-        self._games += 1
-        self._last = now
-        if self._first is None and self._games >= self._enough:
-            self._first = self._games, now
-
-    @property
-    def speed(self) -> float | None:
-        """Games a second; None while unknown."""
-        if self._first is None:
-            return None
-        games, seconds = self._games - self._first[0], self._last - self._first[1]
-        return games / seconds if games >= self._enough and seconds > 0 else None
 
 
 def live_line(tally: Tally, games: int, speed: float | None, sprt: Sprt | None = None) -> str:

@@ -6,7 +6,6 @@ The games and their order are the same for every executor and number of threads.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
@@ -25,7 +24,7 @@ from merino.match.config import MatchConfig, OpeningSource
 from merino.match.engines import Board, board_of
 from merino.match.games import Game, MatchError, Tally
 from merino.match.keeping import MatchKeeper, PositionFile, holding
-from merino.match.report import GameRate, live_line, signed, write_game
+from merino.match.report import live_line, signed, write_game
 from merino.match.statistics import Estimate, Sprt, estimate
 
 AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
@@ -119,7 +118,7 @@ class _Match:
         games = play_match(self._config, self._config.games, threads, self._first, executor, self._say)
         boards = executor.slots if isinstance(executor, RemoteExecutor) else threads
         try:
-            self._play(games, GameRate(boards))
+            self._play(games, 2 * boards)
         except KeyboardInterrupt:
             self._result.interrupted = True
         except (OpeningError, FenError, MatchError, WorkError) as error:
@@ -131,18 +130,26 @@ class _Match:
                 games.close()
         return self._result
 
-    def _play(self, games: Generator[Game, None, None], pace: GameRate) -> None:
-        """Count the games, and from time to time save and show the state."""
+    def _play(self, games: Generator[Game, None, None], enough: int) -> None:
+        """Count the games, and from time to time save and show the state, with a speed.
+
+        It is shown after twice so many games as are `enough`, which are not counted in: compiling before the first
+        game, and how many boards happen to finish at first, say nothing about later games.
+        """
+        measured, speed = 0, None
         while not self._is_over():
             game = next(games)
-            now = time.monotonic()
-            pace.note(now)
+            now, measured = time.monotonic(), measured + 1
+            if measured == enough:
+                began = now
+            elif measured >= 2 * enough and now > began:
+                speed = (measured - enough) / (now - began)
             self._take(game)
             if now - self._saved >= SAVE_EVERY:
                 self._save()
             if self._output.show is not None and now - self._shown >= SHOW_EVERY:
                 self._shown = now
-                self._output.show(self._output.line(self._result.tally, self._config.games, pace.speed, self._sprt))
+                self._output.show(self._output.line(self._result.tally, self._config.games, speed, self._sprt))
 
     def _is_over(self) -> bool:
         """Whether all games are played, or the test is decided; the test is checked after whole pairs."""
@@ -196,17 +203,10 @@ class PairBlock:
 
 
 class PlayedPairs(NamedTuple):
-    """The games of a block, and the seconds that they took."""
+    """The games of a block, and the seconds that a pair took."""
 
     games: tuple[Game, ...]
     seconds: float
-
-
-class _Table(NamedTuple):
-    """What a thread keeps from block to block."""
-
-    openings: OpeningSource | None
-    board: Board
 
 
 @dataclass(frozen=True)
@@ -218,88 +218,27 @@ class BlockPlayer:
 
     def __call__(self, block: PairBlock) -> PlayedPairs:
         """The games of a block; none of its last if its run has ended. Raises what a board or an opening raises."""
-        began, games = time.perf_counter(), list[Game]()
+        began, found = time.perf_counter(), list[Game]()
         with at_work(self.run) as run:
             if run is not None:
-                table = run.kept(lambda: self._set_up(run))
+                board, source = run.kept(lambda: self._set_up(run))
                 for index, numbers in enumerate(block.pairs):
-                    games += _play_pair(table, run, numbers, _opening(table, block, index))
-        return PlayedPairs(tuple(games), time.perf_counter() - began)
+                    opening = source.opening(numbers[0] // 2) if source is not None else block.openings[index]
+                    if isinstance(opening, str):
+                        raise OpeningError(opening)
+                    pair = list[Game]()
+                    for number in numbers:
+                        game = None if run.is_stopped else board.play(number, opening, number % 2 == 0)
+                        pair += [] if game is None else [game]
+                    found += pair if len(pair) == len(numbers) else []
+        return PlayedPairs(tuple(found), (time.perf_counter() - began) / len(block.pairs))
 
-    def _set_up(self, run: Run) -> _Table:
+    def _set_up(self, run: Run) -> tuple[Board, OpeningSource | None]:
+        """What a thread keeps from block to block."""
         source = None if self.config.openings else self.config.source()
-        table = _Table(source, board_of(self.config, run.stop_flag))
-        run.watch(table.board)
-        return table
-
-
-def _opening(table: _Table, block: PairBlock, index: int) -> Opening:
-    """The opening of a pair; raises OpeningError."""
-    if table.openings is not None:
-        return table.openings.opening(block.pairs[index][0] // 2)
-    found = block.openings[index]
-    if isinstance(found, str):
-        raise OpeningError(found)
-    return found
-
-
-def _play_pair(table: _Table, run: Run, numbers: tuple[int, ...], opening: Opening) -> list[Game]:
-    """The games of one pair; none if they were stopped."""
-    games = []
-    for number in numbers:
-        game = None if run.is_stopped else table.board.play(number, opening, number % 2 == 0)
-        if game is None:
-            return []
-        games.append(game)
-    return games
-
-
-class _PairBlocks:
-    """The blocks of a match, as they are asked for.
-
-    A remote worker gets enough pairs for BLOCK_SECONDS, by what earlier ones took; towards the end fewer, so that
-    all workers have something to do. Which pairs are in which block decides nothing.
-    """
-
-    def __init__(self, config: MatchConfig, games: int, first: int, remote: RemoteExecutor | None) -> None:
-        """Raises OpeningError where there is a file of openings that cannot be read."""
-        self._next, self._first, self._games = first // 2, first, games
-        self._config, self._source = config, config.source() if config.openings else None
-        self._remote = remote
-        self._seconds: float | None = None  # of a pair, once one has been played
-
-    @property
-    def remark(self) -> str:
-        """What to say of games that are the same as earlier ones, since their openings come again; "" if none are."""
-        different = self._config.different_games(self._source)
-        if different is None or different >= self._games:
-            return ""
-        has = f"'{self._config.openings}' has {counted(different // 2, 'opening')}"
-        return f"{has}: the games from number {different + 1} on are those before once more, and prove nothing."
-
-    def note(self, block: PairBlock, played: PlayedPairs) -> None:
-        """A block has been played."""
-        seconds = played.seconds / len(block.pairs)
-        self._seconds = seconds if self._seconds is None else self._seconds + (seconds - self._seconds) / 4
-
-    def __iter__(self) -> Iterator[PairBlock]:
-        return self
-
-    def __next__(self) -> PairBlock:
-        left = (self._games + 1) // 2 - self._next
-        if left < 1:
-            raise StopIteration
-        count = 1
-        if self._remote is not None and self._seconds is not None:
-            count = min(
-                round(BLOCK_SECONDS / max(self._seconds, 1e-3)), -(-left // (2 * self._remote.slots)), MAX_PAIRS
-            )
-        pairs = range(self._next, self._next + max(1, count))
-        self._next = pairs.stop
-        games = tuple(tuple(range(max(2 * p, self._first), min(2 * p + 2, self._games))) for p in pairs)
-        return PairBlock(
-            games, () if self._source is None else tuple(opening_or_fault(self._source, pair) for pair in pairs)
-        )
+        board = board_of(self.config, run.stop_flag)
+        run.watch(board)
+        return board, source
 
 
 def opening_or_fault(source: OpeningSource, pair: int) -> Opening | str:
@@ -326,28 +265,49 @@ def play_match(
     raises, and WorkError.
     """
     remote = executor if isinstance(executor, RemoteExecutor) else None
-    count = max(1, min(at_a_time, (games + 1) // 2 - first // 2))
+    source = config.source() if config.openings else None
+    end, seconds = (games + 1) // 2, 0.0  # that a pair takes, once one has been played
+
+    def blocks() -> Iterator[PairBlock]:
+        """The blocks, as they are asked for. Which pairs are in which block decides nothing.
+
+        A remote worker gets enough pairs for BLOCK_SECONDS; towards the end fewer, so that all have something to do.
+        """
+        pair = first // 2
+        while pair < end:
+            count = 1
+            if remote is not None and seconds:
+                most = -(-(end - pair) // (2 * remote.slots))
+                count = max(1, min(round(BLOCK_SECONDS / max(seconds, 1e-3)), most, MAX_PAIRS))
+            pairs = range(pair, pair + count)
+            numbers = tuple(tuple(range(max(2 * p, first), min(2 * p + 2, games))) for p in pairs)
+            openings = () if source is None else tuple(opening_or_fault(source, pair) for pair in pairs)
+            yield PairBlock(numbers, openings)
+            pair = pairs.stop
+
     with ExitStack() as stack:
+        count = max(1, min(at_a_time, end - first // 2))
         workers = executor or stack.enter_context(threads(count))
         run = stack.enter_context(begun())
-        blocks, under_way = _PairBlocks(config, games, first, remote), deque[PairBlock]()
         if say is not None:
-            say(blocks.remark)
-        play, queue = BlockPlayer(config, run), _noted(blocks, under_way)
+            say(_repeats(config, games, source))
+        play = BlockPlayer(config, run)
         if remote is None:
-            results = ordered(workers, play, queue, AHEAD * count)
+            results = ordered(workers, play, blocks(), AHEAD * count)
         else:
-            results = ordered(remote, play, queue, lambda: AHEAD * remote.slots, lambda: AT_ONCE * remote.slots)
+            results = ordered(remote, play, blocks(), lambda: AHEAD * remote.slots, lambda: AT_ONCE * remote.slots)
         stack.enter_context(closing(results))
         if remote is not None:
             stack.callback(remote.stop, run)
         for played in results:
-            blocks.note(under_way.popleft(), played)
+            seconds += (played.seconds - seconds) / (4 if seconds else 1)
             yield from played.games
 
 
-def _noted(blocks: _PairBlocks, under_way: deque[PairBlock]) -> Iterator[PairBlock]:
-    """The blocks, each noted as it is handed out."""
-    for block in blocks:
-        under_way.append(block)
-        yield block
+def _repeats(config: MatchConfig, games: int, source: OpeningSource | None) -> str:
+    """What to say of games that are the same as earlier ones, since their openings come again; "" if none are."""
+    different = config.different_games(source)
+    if different is None or different >= games:
+        return ""
+    has = f"'{config.openings}' has {counted(different // 2, 'opening')}"
+    return f"{has}: the games from number {different + 1} on are those before once more, and prove nothing."

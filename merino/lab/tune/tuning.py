@@ -307,8 +307,7 @@ def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
     try:
         options = program.start(command).options
     except (OSError, chess.engine.EngineError, TimeoutError) as error:
-        reason = program.fault or error or "no answer"
-        raise TuneError(f"the engine '{' '.join(command)}' does not start: {reason}") from error
+        raise TuneError(f"the engine '{' '.join(command)}' does not start: {program.why(error)}") from error
     finally:
         program.end()
     return {
@@ -357,19 +356,19 @@ def play_pair(configuration: Configuration, name: work.RunName, task: TunePair) 
         opening = task.opening or run.kept(terms.source).opening(pair.number)
         if isinstance(opening, str):
             raise OpeningError(opening)
+        points = 0
         try:
             board = board_of(terms, run.stop_flag)
+            with run.watching(board):
+                for index in range(2):
+                    game = board.play(index, opening, index == 0)
+                    if game is None:
+                        return PairOutcome(math.nan, "the tune was stopped")
+                    if game.reason in (Reason.CRASH, Reason.ILLEGAL):
+                        return PairOutcome(math.nan, f"{game.reason.value}: {game.detail}")
+                    points += game.points
         except MatchError as error:
             return PairOutcome(math.nan, str(error))
-        points = 0
-        with run.watching(board):
-            for index in range(2):
-                game = board.play(index, opening, index == 0)
-                if game is None:
-                    return PairOutcome(math.nan, "the tune was stopped")
-                if game.reason in (Reason.CRASH, Reason.ILLEGAL):
-                    return PairOutcome(math.nan, f"{game.reason.value}: {game.detail}")
-                points += game.points
         return PairOutcome(float(points - 2))
 
 

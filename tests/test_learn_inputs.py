@@ -18,15 +18,13 @@ import pytest
 
 from merino.app.console.learning import shown
 from merino.core.board.fen import parse_fen, to_fen
-from merino.core.board.game import Position
-from merino.core.board.position import POSITION
 from merino.core.common import sealed
 from merino.core.common.sealed import map_of
 from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress
 from merino.eval.linear.compiled import NUMBER_OF_TERMS
 from merino.eval.linear.weights import defaults
 from merino.formats import pgn_games, sources
-from merino.formats.labelled import read_labelled, write_labelled
+from merino.formats.labelled import read_labelled
 from merino.formats.pgn_games import Fault, read_games
 from merino.formats.sources import SourceError, count_lines, find_files, open_source
 from merino.learn.positions import PositionBlock, Quiet, Selection, block_of_games, select_quiet
@@ -269,22 +267,6 @@ def random_fens(count: int) -> list[str]:
             if draw.random() < 0.3:
                 fens.append(draw.choice([board.shredder_fen, board.fen])())
     return fens[:count]
-
-
-def test_fens_are_read_and_written_as_by_the_engine() -> None:
-    fens = random_fens(2000)
-    read = read_labelled("\n".join(f"{fen} [0.5]" for fen in fens).encode())
-    positions = [parse_fen(fen) for fen in fens]
-    quiet = [position for position in positions if not position["checkers"][0]]
-    assert not read.faults and len(read.positions) == len(quiet)
-    names = [name for name in POSITION.names or () if name != "_padding"]
-    for name in names:
-        assert (read.positions[name] == np.concatenate(quiet)[name]).all(), name
-    count = len(quiet)
-    none = np.zeros(count, np.int16)
-    block = PositionBlock(read.positions, none.astype(np.int32), none, read.results, read.scores)
-    written = lines_of(block, 0).decode().splitlines()
-    assert [" ".join(line.split()[:6]) for line in written] == [to_fen(position) for position in quiet]
 
 
 @pytest.mark.parametrize(
@@ -554,10 +536,3 @@ def test_a_fen_file_of_quiet_positions_is_made_again_for_other_weights(tmp_path:
     fen = tmp_path / "games.fen"
     assert read(pgn, options=other)[2][0] == f"Creating file '{fen}' again: the weights or their terms have changed"
     assert list(tmp_path.glob("*.fen")) == [fen]
-
-
-@pytest.mark.parametrize(("game", "to_end", "before"), [(-1, 3, 0), (0, -1, 0), (0, 3, -1)])
-def test_a_labelled_line_takes_no_negative_number(game: int, to_end: int, before: int) -> None:
-    games, ends = np.array([game], dtype=np.int32), np.array([to_end], dtype=np.int16)
-    with pytest.raises(ValueError, match="negative number"):
-        write_labelled(Position().record, np.array([0.5], dtype=np.float32), games, ends, before)

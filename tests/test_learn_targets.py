@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from merino.app.console.learn_options import read_arguments
+from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN, parse_fen
 from merino.core.common.command import UsageError
 from merino.eval.families import default
@@ -87,9 +88,10 @@ def test_labelled_positions_give_scores_for_the_side_to_move_or_for_white() -> N
 def test_scores_written_are_read_back() -> None:
     fens = [f"4k3/8/8/8/8/8/4P3/4K3 {side} - - 0 1" for side in "wbw"]
     positions, scores = np.concatenate([parse_fen(fen) for fen in fens]), np.array([35, 35, NO_SCORE], np.int16)
-    results = np.array([1.0], np.float32)
-    text = write_labelled(positions, results, np.zeros(3, np.int32), np.zeros(3, np.int16), 0, scores)
-    assert b"ce 35;" in text and b"ce -35;" in text
+    text = write_labelled(positions, np.ones(3), np.array([0, 7, 7]), np.array([-1, 4, 3]), scores)
+    start = b"4k3/8/8/8/8/8/4P3/4K3 "
+    remarks = (b'w - - 0 1 c9 "1-0"; ce 35;', b'b - - 0 1 c9 "1-0"; c8 "4"; c7 "7"; ce -35;')
+    assert text.splitlines() == [start + each for each in (*remarks, b'w - - 0 1 c9 "1-0"; c8 "3"; c7 "7";')]
     assert read_labelled(text).scores.tolist() == scores.tolist()
 
 
@@ -97,7 +99,7 @@ def test_counters_beyond_all_bounds_are_written_so_that_they_are_read() -> None:
     positions, one = parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000"), np.zeros(1, np.int32)
     positions["halfmove"] += 1
     positions["fullmove"] += 1
-    text = write_labelled(positions, np.array([1.0], np.float32), one, one.astype(np.int16))
+    text = write_labelled(positions, np.ones(1), one, one)
     assert text.startswith(b"4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000") and len(read_labelled(text).positions) == 1
 
 
@@ -192,6 +194,14 @@ def search(path: Path, nodes: int = 60) -> tuple[np.ndarray, list[str]]:
     lines = list[str]()
     parts = list(searched_positions([path], Rescore(nodes, LinearEvaluation(defaults())), Events(lines.append)))
     return np.concatenate(parts)["score"], lines
+
+
+def test_searched_positions_have_one_name_a_game_as_text(tmp_path: Path) -> None:
+    epd = tmp_path / "p.epd"
+    assert main(["positions", str(pgn(tmp_path)), "--rescore", "60", "--out", str(epd), "--quiet"]) == 0
+    read = read_labelled(epd.read_bytes())
+    assert set(read.positions["side"]) == {0, 1} and len(set(read.games.tolist())) == 12
+    assert len(set(zip(read.games.tolist(), read.results.tolist(), strict=True))) == 12
 
 
 def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Path) -> None:

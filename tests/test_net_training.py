@@ -23,20 +23,16 @@ from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Shape, exact_scores, parse_shape
 from merino.formats.packed import (
     Filter,
-    PackedBlocks,
     PackedError,
-    blocks_of,
-    joined,
-    open_blocks,
     pack,
-    spooled,
     unpack,
     with_checks,
     without_checks,
 )
-from merino.formats.packed_files import is_held_out, training_positions
+from merino.formats.packed_files import is_held_out
 from merino.lab.nets import gradient, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
+from merino.lab.nets.position_blocks import PackedBlocks, blocks_of, joined, open_blocks, spooled, training_positions
 from merino.lab.nets.shapes import MIN_STEPS, course_for
 from merino.lab.nets.starting import fault_of_part, layers_of, random_layers
 from merino.lab.nets.training import (

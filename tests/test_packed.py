@@ -22,7 +22,7 @@ from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.formats import packed_files
 from merino.formats.openings import Opening
-from merino.formats.packed import PACKED, Filter, PackedError, open_blocks, pack, unpack, with_checks, without_checks
+from merino.formats.packed import PACKED, Filter, PackedError, pack, unpack, with_checks, without_checks
 from merino.formats.packed_files import (
     all_positions,
     is_held_out,
@@ -172,8 +172,7 @@ def test_what_is_written_in_any_form_is_read_again(tmp_path: Path, ending: str) 
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda content: content[:-5], "27 more bytes"),
-        (lambda content: b"", "is empty"),
+        (lambda content: content[:-5], "no multiple of 32"),
         (lambda content: content[:320] + bytes(32) + content[352:], "number 11, from byte 320"),
         (lambda content: content[:8] + b"\x77" + content[9:], "an unknown piece"),
         (lambda content: content[:26] + b"\x03" + content[27:], "its result is not 0, 1 or 2"),
@@ -185,18 +184,18 @@ def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path: Path, 
     path = tmp_path / "p.bin"
     path.write_bytes(spoil(some(30).tobytes()))
     with pytest.raises(PackedError, match=r"p\.bin") as refused:
-        open_blocks(path)
+        list(packed_positions(path, Filter()))
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("8/8/8/8/8/8/8/8 w - - 0 1 | 3 | 1.0", ":2:"),
-        (f"{chess.STARTING_FEN} | x | 1.0", "not a score"),
-        (f"{chess.STARTING_FEN} | 99999 | 1.0", "two bytes"),
-        (f"{chess.STARTING_FEN} | 9 | 2.0", "not a result"),
-        (f"{chess.STARTING_FEN} 1-0", "neither"),
+        ("8/8/8/8/8/8/8/8 w - - 0 1 | 3 | 1.0", "White has 0 kings"),
+        (f"{chess.STARTING_FEN} | x | 1.0", "no score"),
+        (f"{chess.STARTING_FEN} | 9 | 0.7", "the result is not 0, 0.5 or 1"),
+        (f"{chess.STARTING_FEN} | 9 | 2.0", "no result"),
+        (f"{chess.STARTING_FEN} 1-0", "no score"),
     ],
 )
 def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
@@ -205,6 +204,18 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     with pytest.raises(PackedError) as refused:
         list(packed_positions(path, Filter()))
     assert said in str(refused.value) and f"{path}:2:" in str(refused.value)
+
+
+def test_text_has_the_colours_of_its_games(pgn: Path, tmp_path: Path) -> None:
+    epd, again = tmp_path / "p.epd", tmp_path / "again.txt"
+    assert main(["positions", str(pgn), "--out", str(epd), "--quiet"]) == 0
+    lines = epd.read_text().splitlines()
+    assert {line.split()[1] for line in lines} == {"w", "b"} and all('c9 "1-0"; c7 "1"; ce' in line for line in lines)
+    assert lines[1].startswith("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1 ") and "ce -25;" in lines[1]
+    assert main(["positions", str(epd), "--out", str(again), "--quiet"]) == 0
+    assert [line.split(" | ")[1:] for line in again.read_text().splitlines()][:2] == [["30", "1.0"], ["25", "1.0"]]
+    for name in ("occupied", "pieces", "score", "result"):
+        assert all(np.array_equal(all_positions(path)[name], all_positions(pgn)[name]) for path in (epd, again))
 
 
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE], ids=["no mark", "LE", "BE"])
@@ -288,7 +299,7 @@ def test_compressed_positions_are_read_and_checked_block_by_block(tmp_path: Path
     with pytest.raises(PackedError, match=r"was damaged after it was written.*number 9001,"):
         list(packed_positions(path, Filter()))
     path.write_bytes(gzip.compress(whole.tobytes()[:-5]))
-    with pytest.raises(PackedError, match="319995 bytes are not a multiple of 32"):
+    with pytest.raises(PackedError, match="end is missing: 319995 bytes"):
         list(packed_positions(path, Filter()))
 
 
@@ -350,8 +361,8 @@ def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path: Path, monkeypa
     words += ["--split", "0.5", str(tmp_path / f"two.{ending}")]
 
     def peak(chunks: int) -> int:
-        monkeypatch.setattr(position_files, "packed_positions", lambda *_: (packed.copy() for _ in range(chunks)))
-        monkeypatch.setattr(position_files, "games_with_scores", lambda *_: map(games.chosen, [every] * chunks))
+        monkeypatch.setattr(position_files, "packed_positions", lambda *_, **__: (packed.copy() for _ in range(chunks)))
+        monkeypatch.setattr(position_files, "games_with_scores", lambda *_, **__: map(games.chosen, [every] * chunks))
         tracemalloc.start()
         try:
             assert main(words) == 0

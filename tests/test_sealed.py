@@ -33,8 +33,9 @@ from merino.engine.uci.runtime import InfoLog
 from merino.eval.linear.weights import SHIPPED
 from merino.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
 from merino.eval.net.network import NetError, Shape
-from merino.formats.packed import PackedError, open_blocks, with_checks, without_checks
+from merino.formats.packed import PackedError, with_checks, without_checks
 from merino.formats.packed_files import all_positions, write_packed_file
+from merino.lab.nets.position_blocks import open_blocks
 from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
 from merino.learn.errors import TrainingError
 from merino.match.games import MatchError, Tally

@@ -35,9 +35,9 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
-from merino.formats.packed import open_blocks
 from merino.lab.nets.feature_costs import BASE, cpu_seconds, medians_in_turns
 from merino.lab.nets.gradient import Objective
+from merino.lab.nets.position_blocks import open_blocks
 from merino.lab.nets.training import Trainer, TrainingSettings, TrainingState, fit_k
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer

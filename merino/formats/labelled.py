@@ -50,13 +50,17 @@ LINE = record_dtype(
 )
 _BETWEEN = codes(" \t\r\n,;|=[]()\"'")
 _BLANK = codes(" \t")
-_GAME, _TO_END, _RESULT, _SCORE = (np.frombuffer(name, dtype=np.uint8) for name in (b"c7", b"c8", b"c9", b"ce"))
+
+
+def _bytes(text):
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+_GAME, _TO_END, _RESULT, _SCORE = map(_bytes, ("c7", "c8", "c9", "ce"))
 _MAX_REMARK = 80
-_REMARKS = tuple(
-    np.frombuffer(f' c9 "{result}"; c8 "'.encode(), dtype=np.uint8) for result in ("0-1", "1/2-1/2", "1-0")
-)
-_GAME_REMARK = np.frombuffer(b'"; c7 "', dtype=np.uint8)
-_SCORE_REMARK = np.frombuffer(b" ce ", dtype=np.uint8)
+_RESULT_REMARKS = tuple(_bytes(f' c9 "{result}";') for result in ("0-1", "1/2-1/2", "1-0"))
+_TO_END_REMARK, _GAME_REMARK, _REMARK_END = _bytes(' c8 "'), _bytes(' c7 "'), _bytes('";')
+_SCORE_REMARKS = (_bytes(" ce "), _bytes(" ce -"))
 _HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
 
 
@@ -65,7 +69,7 @@ class Labelled:
     """The lines of a text: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] plies to the end.
 
     `scores`, int16[n], are White's in centipawns, as `formats.pgn_tokens` has them. NO_GAME, NO_END and NO_SCORE mark
-    what a line does not give. Lines where the king is attacked are left out.
+    what a line does not give. `lines`, int64[n], are the numbers of the lines.
     """
 
     positions: np.ndarray
@@ -73,24 +77,19 @@ class Labelled:
     games: np.ndarray
     to_end: np.ndarray
     scores: np.ndarray
+    lines: np.ndarray
     faults: tuple[Fault, ...]
 
     def only(self, which: np.ndarray) -> Labelled:
         """The positions for which `which`, bool[n], is true."""
         if which.all():
             return self  # the usual case, without the time for copies
-        return replace(
-            self,
-            positions=self.positions[which],
-            results=self.results[which],
-            games=self.games[which],
-            to_end=self.to_end[which],
-            scores=self.scores[which],
-        )
+        columns = ("positions", "results", "games", "to_end", "scores", "lines")
+        return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
 
-def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
-    """All lines of a text that begins after this many lines of its file."""
+def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False) -> Labelled:
+    """All lines of a text that begins after this many lines of its file; those with a king in check if `in_check`."""
     data = np.frombuffer(text, dtype=np.uint8)
     capacity = text.count(b"\n") + text.count(b"\r") + 1
     lines, positions = np.zeros(capacity, dtype=LINE), np.zeros(capacity, dtype=POSITION)
@@ -101,22 +100,18 @@ def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
         reason = _settle(data, lines[index], positions[index : index + 1])
         if reason:
             faults.append(Fault(int(lines["number"][index]) + 1 + lines_before, reason))
-    good = lines["state"] == READ
+    good = lines["state"] <= (IN_CHECK if in_check else READ)
     kept = lines[good]
+    is_turned = (kept["by_mover"] == 1) & (positions["side"][good] != WHITE) & (kept["score"] != NO_SCORE)
     return Labelled(
         positions if good.all() else positions[good],
         kept["result"].astype(np.float32),
         kept["game"],
         np.clip(kept["to_end"], NO_END, MAX_TO_END).astype(np.int16),
-        _for_white(kept, positions["side"][good]),
+        np.where(is_turned, -kept["score"], kept["score"]).astype(np.int16),
+        kept["number"] + 1 + lines_before,
         tuple(faults),
     )
-
-
-def _for_white(lines: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """The scores of LINE[n] from White's view, int16[n]; `side` is who is to move."""
-    turned = (lines["by_mover"] == 1) & (side != WHITE) & (lines["score"] != NO_SCORE)
-    return np.where(turned, -lines["score"], lines["score"]).astype(np.int16)
 
 
 def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
@@ -181,7 +176,7 @@ def _read_line(data, line, position):
     elif position.checkers != ZERO:
         line.state = IN_CHECK
     _read_remarks(data, after, line)
-    if line.state == READ and np.isnan(line.result):
+    if line.state != BAD_FEN and np.isnan(line.result):
         line.state = NO_RESULT
 
 
@@ -314,41 +309,33 @@ def _score_at(data, at, stop):
 
 
 def write_labelled(
-    positions: np.ndarray,
-    results: np.ndarray,
-    game: np.ndarray,
-    to_end: np.ndarray,
-    games_before: int = 0,
-    scores: np.ndarray | None = None,
+    positions: np.ndarray, results: np.ndarray, games: np.ndarray, to_end: np.ndarray, scores: np.ndarray | None = None
 ) -> bytes:
     """The lines of POSITION[n], each with its result, the plies to the end of its game, and the number of the game.
 
-    `scores`, int16[n], are White's, NO_SCORE where missing; None if there are none at all. `game` is int32[n], an
-    index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games are numbered from
-    `games_before` + 1 on. Raises ValueError for a negative number.
+    `results`, float[n], are White's 0, 0.5 or 1; `games` are 0 and `to_end` NO_END where unknown. `scores`, int16[n],
+    are White's, NO_SCORE where missing; None if there are none at all.
     """
-    least = min(to_end.min(initial=0), game.min(initial=0), games_before)
-    if least < 0:
-        raise ValueError(f"a labelled line cannot hold the negative number {least}")
     text = np.empty(len(positions) * (MAX_FEN_BYTES + _MAX_REMARK), dtype=np.uint8)
-    doubled = np.rint(2 * results).astype(np.int64)
-    white_scores = np.zeros(0, dtype=np.int16) if scores is None else scores
-    return text[: _write_lines(positions, game, to_end, doubled, games_before, white_scores, text)].tobytes()
+    columns = (np.rint(2 * results).astype(np.int64), games.astype(np.int64), to_end.astype(np.int64))
+    white_scores = np.full(len(positions), NO_SCORE) if scores is None else scores.astype(np.int64)
+    return text[: _write_lines(positions, *columns, white_scores, text)].tobytes()
 
 
 @entry
-def _write_lines(positions, game, to_end, results, games_before, scores, text):
+def _write_lines(positions, results, games, to_end, scores, text):
     at = 0
     for index in range(len(positions)):
-        at = write_fen(positions[index], text, at)
-        at = _write(_REMARKS[results[game[index]]], text, at)
-        at = write_number(int(to_end[index]), text, at)
-        at = _write(_GAME_REMARK, text, at)
-        at = write_number(games_before + game[index] + 1, text, at)
-        text[at], text[at + 1] = ord('"'), ord(";")
-        at += 2
-        if len(scores) and scores[index] != NO_SCORE:
-            at = _write_score(scores[index] if positions[index].side == WHITE else -scores[index], text, at)
+        position, score = positions[index], scores[index]
+        at = _write(_RESULT_REMARKS[results[index]], text, write_fen(position, text, at))
+        if to_end[index] >= 0:
+            at = _write(_REMARK_END, text, write_number(to_end[index], text, _write(_TO_END_REMARK, text, at)))
+        if games[index] > 0:
+            at = _write(_REMARK_END, text, write_number(games[index], text, _write(_GAME_REMARK, text, at)))
+        if score != NO_SCORE:
+            own = score if position.side == WHITE else -score
+            at = _write(_SCORE_REMARKS[int(own < 0)], text, at)
+            at = _write(_REMARK_END[1:], text, write_number(abs(own), text, at))
         text[at] = ord("\n")
         at += 1
     return at
@@ -360,14 +347,3 @@ def _write(remark, text, at):
     for index in range(len(remark)):
         text[at + index] = remark[index]
     return at + len(remark)
-
-
-@kernel
-def _write_score(score, text, at):
-    at = _write(_SCORE_REMARK, text, at)
-    if score < 0:
-        text[at] = ord("-")
-        at += 1
-    at = write_number(abs(int(score)), text, at)
-    text[at] = ord(";")
-    return at + 1

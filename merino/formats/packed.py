@@ -7,30 +7,20 @@ it; three bytes that other programs do not use. Castling rights, en passant and 
 
 Merino puts the number of the game into two of the free bytes, so that a file can be split by game: 1 to 65535, then
 from 1 again; 0 for unknown. The third has a checksum of the position, 1 to 255, in files; 0 for none.
-
-`PackedBlocks` reads positions in blocks, so that memory does not grow with their number: packed files where they lie;
-what comes from games or other files is first written to a file without a name, which is gone when it is closed, or when
-the program ends in whatever way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from threading import Lock
-from typing import IO, Self
 
 import numpy as np
 
 from merino.core.board.bitboard import EDGE_RANKS, EMPTY, KING, ONE, PAWN, WHITE, ZERO, bit, lsb, mirror, popcount
 from merino.core.board.movegen import is_noisy
 from merino.core.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
-from merino.core.common import files
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import open_user_file
-from merino.core.common.sealed import RowFile, warn_unsealed
+from merino.core.common.sealed import warn_unsealed
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import clear_record, record_dtype
 
@@ -73,18 +63,6 @@ class Filter:
     most: int = MAX_SCORE
     noisy: bool = False  # also in check, or where the move played captures or promotes
     ahead: float = 0.0  # lambda: the share of a score that is made of what came later in the game
-
-
-def count_of(size: int, path: Path) -> int:
-    """How many positions a packed file of so many bytes has; raises PackedError."""
-    if size == 0:
-        raise PackedError(f"'{path}' is empty")
-    if size % PACKED.itemsize:
-        raise PackedError(
-            f"'{path}' holds no packed positions, or its end is missing: {size} bytes are {size // 32} positions "
-            f"of 32 bytes and {size % 32} more bytes"
-        )
-    return size // PACKED.itemsize
 
 
 def begins_packed(content: bytes) -> bool:
@@ -281,104 +259,27 @@ def is_taken(position, move, score, most, noisy):
     return abs(score) <= most and (noisy or position.checkers == ZERO and not is_noisy(position, move))
 
 
-AT_ONCE = 1 << 18  # positions read together
+# A position with what a packed one loses: who is to move, castling rights, en passant, counters.
+SCORED = np.dtype([("position", POSITION), ("score", np.int16), ("result", np.uint8), ("game", np.uint16)])  # White's
 
 
-class PackedBlocks:
-    """Positions in files or in memory, PACKED[n], in order. Several threads may read them."""
-
-    def __init__(self, parts: Sequence[_FilePart | np.ndarray]) -> None:
-        self.parts, self._lock = parts, Lock()
-        self._starts = np.cumsum([0, *map(len, parts)])
-
-    def __len__(self) -> int:
-        return int(self._starts[-1])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for part in self.parts:
-            if isinstance(part, _FilePart):
-                part.file.close()
-
-    def read(self, first: int, last: int) -> np.ndarray:
-        """The positions from `first` up to `last`, PACKED[last - first]; raises OSError and PackedError."""
-        found = []
-        for part, start in zip(self.parts, self._starts.tolist(), strict=False):
-            begin, end = max(first - start, 0), min(last - start, len(part))
-            if begin < end:
-                found.append(self._of_part(part, begin, end))
-        return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, dtype=PACKED), *found])
-
-    def blocks(self, size: int = AT_ONCE) -> Iterator[np.ndarray]:
-        """All positions, `size` at a time; raises OSError and PackedError."""
-        for first in range(0, len(self), size):
-            yield self.read(first, min(first + size, len(self)))
-
-    def every(self, step: int) -> np.ndarray:
-        """Each `step`-th position from the first on."""
-        found, first = [], 0
-        for block in self.blocks():
-            found.append(block[-first % step :: step].copy())
-            first += len(block)
-        return np.concatenate([np.zeros(0, dtype=PACKED), *found])
-
-    def _of_part(self, part: _FilePart | np.ndarray, first: int, last: int) -> np.ndarray:
-        if not isinstance(part, _FilePart):
-            return np.asarray(part[first:last])
-        with self._lock:
-            return part.read(first, last)
-
-
-class _FilePart:
-    """A file of so many positions, open for reading."""
-
-    def __init__(self, file: IO[bytes], count: int, name: str) -> None:
-        self.file, self._count, self._name = file, count, name
-
-    def __len__(self) -> int:
-        return self._count
-
-    def read(self, first: int, last: int) -> np.ndarray:
-        """See PackedBlocks."""
-        self.file.seek(PACKED.itemsize * first)
-        content = self.file.read(PACKED.itemsize * (last - first))
-        if len(content) < PACKED.itemsize * (last - first):
-            raise PackedError(f"{self._name} was cut off while it was read")
-        return np.frombuffer(content, dtype=PACKED)
-
-
-def blocks_of(records: np.ndarray | PackedBlocks) -> PackedBlocks:
-    """PACKED[n] in memory, or mapped, as blocks; blocks stay as they are."""
-    return records if isinstance(records, PackedBlocks) else PackedBlocks([records])
-
-
-def joined(parts: Iterable[PackedBlocks]) -> PackedBlocks:
-    """All positions of some, one after another; to close it closes them."""
-    return PackedBlocks([part for blocks in parts for part in blocks.parts])
-
-
-def open_blocks(path: Path) -> PackedBlocks:
-    """The positions of a packed file; raises PackedError and OSError.
-
-    Every position is checked, so that other files are refused.
-    """
-    with ExitStack() as opened:
-        file = opened.enter_context(open_user_file(path, files.PACKED))
-        found = PackedBlocks([_FilePart(file, count_of(file.seek(0, 2), path), f"'{path}'")])
-        for _ in checked_blocks(found.blocks(), f"'{path}'"):
-            pass
-        opened.pop_all()  # closed by the caller
+def scored(positions: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """SCORED[n] of POSITION[n] and the same positions as PACKED[n]."""
+    found, is_black = np.zeros(len(records), dtype=SCORED), positions["side"] != WHITE
+    found["position"], found["game"] = positions, records["game"]
+    found["score"] = np.where(is_black, -records["score"], records["score"])
+    found["result"] = np.where(is_black, 2 - records["result"], records["result"])
     return found
 
 
-def spooled(chunks: Iterable[np.ndarray], folder: Path) -> PackedBlocks:
-    """Positions, PACKED[n] at a time, in a file without a name in `folder`; raises OSError, which names it."""
-    rows = RowFile(np.zeros(0, dtype=PACKED), folder)
-    with ExitStack() as opened:
-        opened.enter_context(rows.file)
-        for chunk in chunks:
-            rows.add(chunk)
-        opened.pop_all()  # closed by the caller
-    return PackedBlocks([_FilePart(rows.file, len(rows), f"the file of positions in '{folder}'")])
+def as_scored(records: np.ndarray) -> np.ndarray:
+    """PACKED[n] or SCORED[n] as SCORED[n]: who is to move in a packed position is not known, and becomes White."""
+    return records if records.dtype == SCORED else scored(unpack(records), records)
+
+
+def as_packed(records: np.ndarray) -> np.ndarray:
+    """SCORED[n] or PACKED[n] as PACKED[n]."""
+    if records.dtype != SCORED:
+        return records
+    positions, games = np.ascontiguousarray(records["position"]), records["game"].astype(np.int64) - 1
+    return pack(positions, records["score"], records["result"], games)

@@ -1,89 +1,95 @@
-"""Files of positions with scores and results, read in any format as streams of packed positions, and written.
+"""Files of positions with scores and results, read in any format as streams of packed positions, written, and counted.
 
-The formats are packed files (`formats.packed`), games with scores (PGN, viriformat), and lines of text, `FEN | score |
-result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
+The formats are packed files (`formats.packed`), games with scores (PGN, viriformat), and lines of text as
+`formats.labelled` reads them, with a score each.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from merino.core.board.fen import MAX_FEN_BYTES, FenError, parse_fen, write_fen
+from merino.core.board.bitboard import lsb
+from merino.core.board.fen import to_fen
 from merino.core.common.files import first_there
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry
-from merino.formats.packed import (
-    AT_ONCE,
-    PACKED,
-    Filter,
-    PackedBlocks,
-    PackedError,
-    checked_blocks,
-    joined,
-    open_blocks,
-    pack,
-    spooled,
-    unpack,
-    with_checks,
-)
-from merino.formats.pgn_games import GamesText, games_of, play_games
-from merino.formats.scored_games import (
-    ENDING,
-    ScoredGames,
-    as_viriformat,
-    holds_viriformat,
-    is_games_file,
-    packed_of,
-    read_viriformat,
-    scaled,
-    scored_games,
-)
-from merino.formats.sources import STANDARD_INPUT, Source, is_compressed, open_source, plain_name, writing_source
+from merino.formats import labelled, packed, pgn_games, scored_games, sources
+from merino.formats.packed import GAMES, PACKED, Filter, PackedError
+from merino.formats.pgn_tokens import NO_SCORE
+from merino.formats.scored_games import ScoredGames, is_games_file
+from merino.formats.sources import Source, is_compressed
 
+AT_ONCE = 1 << 18  # positions read together
 BUCKET = 1 << 22  # positions shuffled in memory
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
-_RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
-_CE = re.compile(r"\bce (-?\d{1,5});")
-_C9 = re.compile(r'\bc9 "([^"]*)";')
 _TAG = re.compile(rb'[\r\n]\[\w+ "')
 
 Report = Callable[[float | None], object]
 _T = TypeVar("_T")
 
 
-def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -> Iterator[np.ndarray]:
+class SourceContents(Enum):
+    """What a file may hold."""
+
+    PACKED = auto()
+    PGN = auto()
+    VIRIFORMAT = auto()
+    LINES = auto()  # one position each
+
+
+def contents_of(source: Source) -> SourceContents:
+    """What a file holds, by its first bytes; only before the first read."""
+    if b"\0" in source.head[:4096] or is_games_file(source.path):
+        return SourceContents.VIRIFORMAT if scored_games.holds_viriformat(source) else SourceContents.PACKED
+    has_tags = source.head.lstrip().startswith(b"[") or _TAG.search(source.head)  # maybe behind comments
+    return SourceContents.PGN if has_tags and not source.holds_positions() else SourceContents.LINES
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file holds packed positions that can be read where they lie."""
+    if path == sources.STANDARD_INPUT or first_there([path]) is None or is_compressed(path):
+        return False
+    with sources.open_source(path) as source:
+        return contents_of(source) is SourceContents.PACKED
+
+
+def packed_positions(
+    path: Path, chosen: Filter, report: Report | None = None, with_colours: bool = False
+) -> Iterator[np.ndarray]:
     """The positions of a file, some PACKED[n] at a time; `report` is called with the share done.
 
-    The filter applies to games only: other files hold positions chosen before. Raises PackedError, also where scores
-    should look ahead and there are no games, and SourceError.
+    SCORED[n] with `with_colours`, where the file has them. The filter applies to games only: other files hold positions
+    chosen before. Raises PackedError, also where scores should look ahead and there are no games, and SourceError.
     """
-    with open_source(path) as source:
-        contents = _contents_of(source)
-        if chosen.ahead and contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
-            raise PackedError(f"{source.name} holds positions, not what came after them: --lambda needs games")
-        if contents is _FileContents.PACKED:
-            yield from _of_packed(path, source, report)
-        elif contents is _FileContents.LINES:
-            yield from _of_lines(path, source, report)
-        else:
+    with sources.open_source(path) as source:
+        contents = contents_of(source)
+        if contents in (SourceContents.PGN, SourceContents.VIRIFORMAT):
             for games in _games(source, contents, report):
-                yield packed_of(games, chosen)
+                yield scored_games.packed_of(games, chosen, with_colours)
+        elif chosen.ahead:
+            raise PackedError(f"{source.name} holds positions, not what came after them: --lambda needs games")
+        elif contents is SourceContents.PACKED:
+            yield from _reported(packed.checked_blocks(_blocks_in(source), source.name), source, report)
+        else:
+            lines = _of_lines(source)
+            yield from _reported(lines if with_colours else map(packed.as_packed, lines), source, report)
 
 
 def rescaled(records: np.ndarray, factor: float) -> np.ndarray:
-    """PACKED[n] with scores times a factor, as `scored_games.scaled`."""
+    """PACKED[n] or SCORED[n] with scores times a factor, as `scored_games.scaled`."""
     if factor == 1:
         return records
     found = records.copy()
-    found["score"] = scaled(found["score"], factor)
+    found["score"] = scored_games.scaled(found["score"], factor)
     return found
 
 
@@ -100,56 +106,29 @@ def evenly(records: np.ndarray, most: int) -> np.ndarray:
     return records[np.linspace(0, len(records) - 1, min(most, len(records))).astype(np.int64)]
 
 
-def training_positions(
-    paths: Sequence[Path],
-    chosen: Filter,
-    folder: Path,
-    report: Callable[[Path], Report] | None = None,
-) -> PackedBlocks:
-    """The positions of files, those of games through a filter: packed files where they lie, others by way of `folder`.
-
-    `report` gives what is called while a file is read.
-    Raises PackedError, also if there are none, SourceError and OSError.
-    """
-    with ExitStack() as opened:
-        parts = []
-        for path in paths:
-            tell = report(path) if report else None
-            if not chosen.ahead and _can_be_read_in_place(path):
-                part = open_blocks(path)
-            else:
-                part = spooled(packed_positions(path, chosen, tell), folder)
-            parts.append(opened.enter_context(part))
-        found = joined(parts)
-        if not len(found):
-            raise PackedError(
-                f"'{paths[0]}' holds no position with a score and a result; for games without scores "
-                "'merino positions --rescore 1000' makes them by searches"
-            )
-        opened.pop_all()  # closed by the caller
-    return found
-
-
-def _can_be_read_in_place(path: Path) -> bool:
-    if path == STANDARD_INPUT or first_there([path]) is None or is_compressed(path):
-        return False
-    with open_source(path) as source:
-        return _contents_of(source) is _FileContents.PACKED
-
-
 def games_with_scores(path: Path, report: Report | None = None) -> Iterator[ScoredGames]:
     """The games of a file, PGN or viriformat, some at a time; raises PackedError and SourceError."""
-    with open_source(path) as source:
-        contents = _contents_of(source)
-        if contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
+    with sources.open_source(path) as source:
+        contents = contents_of(source)
+        if contents not in (SourceContents.PGN, SourceContents.VIRIFORMAT):
             raise PackedError(f"{source.name} holds positions, of which no games can be made")
         yield from _games(source, contents, report)
 
 
-def _games(source: Source, contents: _FileContents, report: Report | None) -> Iterator[ScoredGames]:
-    if contents is _FileContents.PGN:
-        return _of_games(source, scored_games, report)
-    return _reported(read_viriformat(source), source, report)
+def _games(source: Source, contents: SourceContents, report: Report | None) -> Iterator[ScoredGames]:
+    if contents is SourceContents.PGN:
+        return of_games(source, scored_games.scored_games, report)
+    return _reported(scored_games.read_viriformat(source), source, report)
+
+
+def of_games(source: Source, made_of: Callable[..., _T], report: Report | None = None) -> Iterator[_T]:
+    """What `made_of` makes of the games of a PGN, and of how many come before them, some games at a time."""
+
+    def made(piece: pgn_games.GamesText) -> _T:
+        games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before)
+        return made_of(games, games_before=piece.games_before)
+
+    return _reported(in_order(made, pgn_games.games_of(source)), source, report)
 
 
 def _reported(parts: Iterable[_T], source: Source, report: Report | None) -> Iterator[_T]:
@@ -160,36 +139,8 @@ def _reported(parts: Iterable[_T], source: Source, report: Report | None) -> Ite
             report(source.done)
 
 
-class _FileContents(Enum):
-    """What a file may hold."""
-
-    PACKED = auto()
-    PGN = auto()
-    VIRIFORMAT = auto()
-    LINES = auto()  # one position each
-
-
-def _contents_of(source: Source) -> _FileContents:
-    """What a file holds, by its first bytes; only before the first read."""
-    if b"\0" in source.head[:4096] or is_games_file(source.path):
-        return _FileContents.VIRIFORMAT if holds_viriformat(source) else _FileContents.PACKED
-    has_tags = source.head.lstrip().startswith(b"[") or _TAG.search(source.head)  # maybe behind comments
-    return _FileContents.PGN if has_tags and not source.holds_positions() else _FileContents.LINES
-
-
-def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
-    if source.is_passing or is_compressed(path):
-        yield from _reported(checked_blocks(_blocks_in(source), source.name), source, report)
-        return
-    with open_blocks(path) as records:
-        for number, block in enumerate(records.blocks(AT_ONCE), start=1):
-            yield block
-            if report:
-                report(min(1.0, number * AT_ONCE / len(records)))
-
-
 def _blocks_in(source: Source) -> Iterator[np.ndarray]:
-    """The records of a compressed file or a pipe, PACKED[n] at a time; raises PackedError if the last is cut off."""
+    """The records of a file, PACKED[n] at a time; raises PackedError if the last is cut off."""
     content, size = b"", 0
     while piece := source.read(AT_ONCE * PACKED.itemsize - len(content)):
         content, size = content + piece, size + len(piece)
@@ -197,64 +148,32 @@ def _blocks_in(source: Source) -> Iterator[np.ndarray]:
             yield np.frombuffer(content, dtype=PACKED)
             content = b""
     if len(content) % PACKED.itemsize:
-        raise PackedError(f"{source.name} holds no packed positions: {size} bytes are not a multiple of 32")
+        raise PackedError(
+            f"{source.name} holds no packed positions, or its end is missing: {size} bytes are no multiple of 32"
+        )
     yield np.frombuffer(content, dtype=PACKED)
 
 
-def _of_games(source: Source, made_of: Callable[..., _T], report: Report | None = None) -> Iterator[_T]:
-    """What `made_of` makes of the games of a PGN, and of how many come before them, some games at a time."""
-
-    def made(piece: GamesText) -> _T:
-        games = play_games(piece.data, piece.table, 1, piece.lines_before)
-        return made_of(games, games_before=piece.games_before)
-
-    return _reported(in_order(made, games_of(source)), source, report)
-
-
-def _of_lines(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
-    number = 0
+def _of_lines(source: Source) -> Iterator[np.ndarray]:
+    """The positions of lines of text, SCORED[n] at a time; raises PackedError for the first that is none."""
+    lines = 0
     for text in source.lines():
-        positions, scores, results = [], [], []
-        for line in text.decode("utf-8", "replace").splitlines():
-            number += 1
-            if not line.strip() or line.startswith("#"):
-                continue
-            try:
-                fen, score, result = _line(line)
-                record = parse_fen(fen)
-            except (ValueError, FenError) as error:
-                raise PackedError(f"{path}:{number}: {error}") from error
-            positions.append(record)
-            scores.append(score)
-            results.append(result)
-        if positions:
-            records = np.concatenate(positions)
-            yield pack(records, np.array(scores), np.array(results), np.full(len(records), -1))
-        if report:
-            report(source.done)
-
-
-def _line(line: str) -> tuple[str, int, int]:
-    """FEN, White's score and White's result, 0..2, of a line; raises ValueError."""
-    if line.count("|") == 2:
-        fen, score, result = (part.strip() for part in line.split("|"))
-        if result.strip("[]") not in _RESULTS:
-            raise ValueError(f"{result[:20]!r} is not a result such as 1.0")
-        if not re.fullmatch(r"[+-]?\d{1,5}", score):
-            raise ValueError(f"{score[:20]!r} is not a score in centipawns")
-        return fen, _bounded(int(score)), _RESULTS[result.strip("[]")]
-    score_found, result_found = _CE.search(line), _C9.search(line)
-    if not score_found or not result_found or result_found[1] not in _RESULTS:
-        raise ValueError(f"neither 'FEN | score | result' nor EPD with ce and c9: {line[:60]!r}")
-    fen = " ".join(line.split()[:4])
-    sign = 1 if fen.split()[1:2] == ["w"] else -1
-    return fen, sign * _bounded(int(score_found[1])), _RESULTS[result_found[1]]
-
-
-def _bounded(score: int) -> int:
-    if abs(score) >= 1 << 15:
-        raise ValueError(f"the score {score} does not fit into two bytes")
-    return score
+        found = labelled.read_labelled(text, lines, in_check=True)
+        faults = {fault.line: fault.text for fault in found.faults}
+        results = np.rint(2 * found.results)
+        for wrong, why in (
+            (found.scores == NO_SCORE, "no score: neither ce 35 nor | 35 | 1.0"),
+            (results != 2 * found.results, "the result is not 0, 0.5 or 1"),
+        ):
+            faults |= dict.fromkeys(found.lines[wrong][:1].tolist(), why)
+        if faults:
+            raise PackedError(f"{source.path}:{min(faults)}: {faults[min(faults)]}")
+        records = np.zeros(len(results), dtype=packed.SCORED)
+        records["position"], records["score"], records["result"] = found.positions, found.scores, results
+        numbers = found.games % np.uint64(GAMES) + np.uint64(1)
+        records["game"] = np.where(found.games == labelled.NO_GAME, 0, numbers)
+        yield records
+        lines += sources.count_lines(text)
 
 
 def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
@@ -273,13 +192,11 @@ class PositionsWriter:
         self.games = self.positions = 0  # so far
 
     def add(self, chunk: np.ndarray | ScoredGames) -> None:
-        """Write PACKED[n], or games; raises OSError, and PackedError for a game that is too long."""
+        """Write PACKED[n], SCORED[n] or games; raises OSError, and PackedError for a game that is too long."""
         self._file.write(self._encode(chunk))
         if isinstance(chunk, ScoredGames):
             self.games += len(chunk)
-            self.positions += len(chunk.moves)
-        else:
-            self.positions += len(chunk)
+        self.positions += len(chunk.moves if isinstance(chunk, ScoredGames) else chunk)
 
 
 @contextmanager
@@ -288,56 +205,47 @@ def writing_positions(path: Path) -> Iterator[PositionsWriter]:
 
     Raises OSError and SourceError.
     """
-    with writing_source(path) as file:
-        yield PositionsWriter(file, _ENCODERS.get(plain_name(path).suffix.lower(), as_packed))
+    with sources.writing_source(path) as file:
+        yield PositionsWriter(file, _ENCODERS.get(_ending(path), as_bytes))
 
 
-def as_packed(records: np.ndarray) -> bytes:
-    """PACKED[n] as packed files have them."""
-    return with_checks(records).tobytes()
+def _ending(path: Path) -> str:
+    return sources.plain_name(path).suffix.lower()
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file with this name is written as lines of text, which hold who is to move."""
+    return _ENCODERS.get(_ending(path)) in (as_lines, as_epd)
+
+
+def as_bytes(records: np.ndarray) -> bytes:
+    """PACKED[n] or SCORED[n] as packed files have them."""
+    return packed.with_checks(packed.as_packed(records)).tobytes()
 
 
 def as_lines(records: np.ndarray) -> bytes:
-    """PACKED[n] as lines `FEN | score | result`. White is to move, as the colours are not known."""
-    return "".join(f"{fen} | {score} | {result / 2}\n" for fen, score, result, _ in _rows(records)).encode()
+    """PACKED[n] or SCORED[n] as lines `FEN | score | result`, White's."""
+    scored = packed.as_scored(records)
+    positions, lines = np.ascontiguousarray(scored["position"]), []
+    for index, (score, result) in enumerate(zip(scored["score"].tolist(), scored["result"].tolist(), strict=True)):
+        lines.append(f"{to_fen(positions[index : index + 1])} | {score} | {result / 2}\n")
+    return "".join(lines).encode()
 
 
 def as_epd(records: np.ndarray) -> bytes:
-    """PACKED[n] as EPD with `ce`, `c9` and, where the game is known, `c7`. White is to move."""
-    lines = []
-    for fen, score, result, game in _rows(records):
-        named = f' c7 "{game}";' if game else ""
-        lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{("0-1", "1/2-1/2", "1-0")[result]}";{named}\n')
-    return "".join(lines).encode()
+    """PACKED[n] or SCORED[n] as lines with `c9`, `ce` and, where the game is known, `c7`."""
+    scored = packed.as_scored(records)
+    positions, unknown = np.ascontiguousarray(scored["position"]), np.full(len(scored), labelled.NO_END)
+    return labelled.write_labelled(positions, scored["result"] / 2, scored["game"], unknown, scored["score"])
 
 
 # What writes a file by its ending; any other one holds packed positions.
 _ENCODERS: dict[str, Callable[[Any], bytes]] = {
-    ENDING: as_viriformat,
+    scored_games.ENDING: scored_games.as_viriformat,
     ".txt": as_lines,
     ".fen": as_lines,
     ".epd": as_epd,
 }
-
-
-def _rows(records: np.ndarray) -> Iterator[tuple[str, int, int, int]]:
-    """FEN, score, result and game of each of PACKED[n]."""
-    positions = unpack(records)
-    text, ends = np.empty(len(positions) * MAX_FEN_BYTES, dtype=np.uint8), np.zeros(len(positions), dtype=np.int64)
-    _write_fens(positions, text, ends)
-    whole, at = text.tobytes(), 0
-    columns = (records[name].tolist() for name in ("score", "result", "game"))
-    for end, score, result, game in zip(ends.tolist(), *columns, strict=True):
-        yield whole[at:end].decode(), score, result, game
-        at = end
-
-
-@entry
-def _write_fens(positions, text, ends):
-    at = 0
-    for index in range(len(positions)):
-        at = write_fen(positions[index], text, at)
-        ends[index] = at
 
 
 def shuffled(chunks: Iterable[np.ndarray], folder: Path, seed: int, bucket: int = BUCKET) -> Iterator[np.ndarray]:
@@ -351,8 +259,7 @@ def shuffled(chunks: Iterable[np.ndarray], folder: Path, seed: int, bucket: int 
     while sum(map(len, waiting)) < bucket:
         chunk = next(chunks, None)
         if chunk is None:
-            whole = np.concatenate(waiting) if waiting else np.zeros(0, dtype=PACKED)
-            yield draw.permutation(whole)
+            yield draw.permutation(np.concatenate(waiting) if waiting else np.zeros(0, dtype=PACKED))
             return
         waiting.append(chunk)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".merino-shuffle-") as name:
@@ -364,28 +271,29 @@ def _by_buckets(
 ) -> Iterator[np.ndarray]:
     """Distribute the positions over files, again if one gets too large, and shuffle each."""
     files: list[IO[bytes]] = [(folder / str(number)).open("w+b") for number in range(16)]
+    dtype = PACKED
     try:
         for chunk in chunks:
-            places = draw.integers(len(files), size=len(chunk))
+            dtype, places = chunk.dtype, draw.integers(len(files), size=len(chunk))
             for number, file in enumerate(files):
                 file.write(chunk[places == number].tobytes())
         for number, file in enumerate(files):
-            size = file.tell() // PACKED.itemsize
+            size = file.tell() // dtype.itemsize
             file.seek(0)
             if size <= bucket:
-                yield draw.permutation(np.frombuffer(bytearray(file.read()), dtype=PACKED))
+                yield draw.permutation(np.frombuffer(bytearray(file.read()), dtype=dtype))
             else:
                 deeper = folder / f"{number}-more"
                 deeper.mkdir()
-                yield from _by_buckets(_parts(file), deeper, draw, bucket)
+                yield from _by_buckets(_parts(file, dtype), deeper, draw, bucket)
     finally:
         for file in files:
             file.close()
 
 
-def _parts(file: IO[bytes]) -> Iterator[np.ndarray]:
-    while content := file.read(AT_ONCE * PACKED.itemsize):
-        yield np.frombuffer(content, dtype=PACKED)
+def _parts(file: IO[bytes], dtype: np.dtype[Any]) -> Iterator[np.ndarray]:
+    while content := file.read(AT_ONCE * dtype.itemsize):
+        yield np.frombuffer(content, dtype=dtype)
 
 
 def is_held_out(games: np.ndarray, share: float, first: int = 0, seed: int | None = None) -> np.ndarray:
@@ -410,3 +318,85 @@ def is_held_out(games: np.ndarray, share: float, first: int = 0, seed: int | Non
 def _fraction(mixed: np.ndarray) -> np.ndarray:
     """Hashes, uint64[n], as numbers from 0 to below 1."""
     return (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)
+
+
+BOUNDS = (-2000, -1000, -500, -200, -100, -50, 0, 50, 100, 200, 500, 1000, 2000)  # of scores, in centipawns
+MIN_RISE = 4  # games over which numbers rise, on average, where they are in order
+MAX_UNITS = 24  # of phase: knight and bishop 1, rook 2, queen 4
+_UNITS = np.array([0, 1, 1, 2, 4, 0])
+
+
+@dataclass
+class PositionCounts:
+    """Sums over positions. Scores and results are those of the side to move.
+
+    `games` are all, or the different numbers of games unless the positions of each game lie together, `in_order`.
+    """
+
+    positions: int = 0
+    games: int = 0  # 0 if none has a number
+    in_order: bool = True
+    duplicates: int = 0  # positions that occurred before
+    mean: float = 0.0  # of the scores
+    deviation: float = 0.0
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(len(BOUNDS) + 1, dtype=np.int64))
+    results: np.ndarray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))  # lost, drawn, won
+    phases: np.ndarray = field(default_factory=lambda: np.zeros(MAX_UNITS + 1, dtype=np.int64))
+    kings: np.ndarray = field(default_factory=lambda: np.zeros(64, dtype=np.int64))
+
+    def add(self, records: np.ndarray) -> np.ndarray:
+        """Count PACKED[n]; returns a hash of each, uint64[n]."""
+        scores = records["score"].astype(np.float64)
+        self.positions += len(records)
+        self.mean += float(scores.sum())  # sums until the end
+        self.deviation += float((scores**2).sum())
+        keys, phases = np.zeros(len(records), dtype=np.uint64), np.zeros(len(records), dtype=np.int64)
+        _look_at_all(np.asarray(records), keys, phases)
+        bins = np.searchsorted(BOUNDS, scores, side="right")
+        for counts, found in (
+            (self.scores, bins),
+            (self.results, records["result"]),
+            (self.phases, np.minimum(phases, MAX_UNITS)),
+            (self.kings, records["king"]),
+        ):
+            np.add(counts, np.bincount(found, minlength=len(counts)), out=counts)
+        return keys
+
+
+def count_positions(files: Iterable[Iterable[np.ndarray]]) -> PositionCounts:
+    """The counts of files, each PACKED[n] at a time."""
+    counts, keys = PositionCounts(), [np.zeros(0, dtype=np.uint64)]
+    for chunks in files:
+        runs, falls, last, seen = 0, 0, 0, np.zeros(GAMES + 1, dtype=np.bool_)
+        for chunk in chunks:
+            keys.append(counts.add(chunk))
+            numbers = chunk["game"][chunk["game"] != 0].astype(np.int64)
+            steps = np.diff(numbers, prepend=last)
+            runs, falls = runs + int(np.count_nonzero(steps)), falls + int(np.count_nonzero(steps < 0))
+            last, seen[numbers] = int(numbers[-1]) if len(numbers) else last, True
+        # In order a number comes once, or numbers rise over many games, and fall behind GAMES or where a file was
+        # appended. Those of shuffled positions fall at every second change.
+        different = int(np.count_nonzero(seen))
+        in_order = runs == different or runs >= MIN_RISE * (falls + 1)
+        counts.games += runs if in_order else different
+        counts.in_order &= in_order
+    counts.duplicates = counts.positions - len(np.unique(np.concatenate(keys)))
+    counts.mean /= max(1, counts.positions)
+    counts.deviation = float(np.sqrt(max(0.0, counts.deviation / max(1, counts.positions) - counts.mean**2)))
+    return counts
+
+
+@entry
+def _look_at_all(records, keys, phases):
+    """A hash of each board, and its phase."""
+    for index in range(len(records)):
+        record = records[index]
+        key, left, number = np.uint64(record.occupied) * _MIXER, np.uint64(record.occupied), 0
+        while left:
+            nibble = np.int64(record.pieces[number >> 1]) >> 4 * (number & 1) & 15
+            phases[index] += _UNITS[nibble & 7]
+            key = (key ^ np.uint64(lsb(left) * 16 + nibble)) * _MIXER
+            key ^= key >> np.uint64(29)
+            number += 1
+            left &= left - np.uint64(1)
+        keys[index] = key

@@ -31,7 +31,7 @@ from merino.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.core.board.position import NO_SQUARE, POSITION, side_to_move
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import copy_record, record_dtype
-from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, is_taken, write_packed
+from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, is_taken, scored, write_packed
 from merino.formats.pgn_games import NO_FAULT, Games
 from merino.formats.pgn_tokens import MAX_SCORE as MAX_EVALUATION
 from merino.formats.pgn_tokens import MOVE, NO_SCORE, NOTHING, OF_MOVER, UNFINISHED, next_token, score_between
@@ -111,23 +111,15 @@ def looking_ahead(games: ScoredGames, share: float) -> ScoredGames:
     return replace(games, scores=scores)
 
 
-def packed_of(games: ScoredGames, chosen: Filter) -> np.ndarray:
-    """The positions of games that have a score and pass a filter, PACKED[n]."""
+def packed_of(games: ScoredGames, chosen: Filter, with_colours: bool = False) -> np.ndarray:
+    """The positions of games that have a score and pass a filter, PACKED[n], or SCORED[n] `with_colours`."""
     if chosen.ahead:
         games = looking_ahead(games, chosen.ahead)
     packed = np.zeros(len(games.moves), dtype=PACKED)
-    count = _pack_games(
-        games.starts,
-        games.firsts,
-        games.moves,
-        games.scores,
-        games.results,
-        games.numbers,
-        chosen.most,
-        chosen.noisy,
-        packed,
-    )
-    return packed[:count]
+    positions = np.zeros(len(games.moves) * with_colours, dtype=POSITION)
+    columns = (games.moves, games.scores, games.results, games.numbers)
+    count = _pack_games(games.starts, games.firsts, *columns, chosen.most, chosen.noisy, packed, positions)
+    return scored(positions[:count], packed[:count]) if with_colours else packed[:count]
 
 
 @entry
@@ -171,8 +163,8 @@ def _read_scores(data, game, side, scores):
 
 
 @entry
-def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, packed):
-    """Fill PACKED[n] with the positions of the games that pass the filter; returns their number."""
+def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, packed, positions):
+    """Fill PACKED[n], and POSITION[n] or [0], with the positions that pass the filter; returns their number."""
     stack = np.zeros(2, dtype=POSITION)
     count = 0
     for game in range(len(starts)):
@@ -185,6 +177,8 @@ def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, pa
             if score != NO_SCORE and is_taken(before, move, score, most, noisy):
                 own_score, own_result = (score, result) if is_white else (-score, 2 - result)
                 write_packed(before, own_score, own_result, numbers[game], packed[count])
+                if len(positions):
+                    copy_record(positions[count], before)
                 count += 1
             make(after, before, move)
     return count

@@ -33,7 +33,7 @@ from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.weights import defaults
 from merino.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled, write_labelled
 from merino.formats.packed import MAX_SCORE as MOST_PACKED
-from merino.formats.packed import pack
+from merino.formats.packed import pack, scored
 from merino.formats.pgn_games import Fault, GamesText, games_of, play_games
 from merino.formats.pgn_tokens import MAX_SCORE, NO_SCORE
 from merino.formats.sources import Source, count_lines, digest, find_files, is_passing, name_of, open_source, plain_name
@@ -107,7 +107,8 @@ def usable(path: Path, first: bytes) -> Contents | None:
 
 def lines_of(block: PositionBlock, games_before: int) -> bytes:
     """The lines of a block; `games_before` games precede it in the file."""
-    return write_labelled(block.positions, block.results, block.game, block.to_end, games_before, block.scores)
+    games = games_before + 1 + block.game
+    return write_labelled(block.positions, block.results[block.game], games, block.to_end, block.scores)
 
 
 @dataclass(frozen=True)
@@ -527,7 +528,7 @@ def _report_faults(faults: Sequence[tuple[Path, Fault]], say: Say) -> None:
 
 
 def searched_positions(paths: Sequence[Path], rescore: Rescore, events: Events) -> Iterator[np.ndarray]:
-    """Ten resolved positions of each game of PGN files with the scores of searches, PACKED[n] at a time.
+    """Ten resolved positions of each game of PGN files with the scores of searches, SCORED[n] at a time.
 
     The scores are kept in a file next to the games, so that a stopped run continues. Raises LearnError.
     """
@@ -542,7 +543,7 @@ def searched_positions(paths: Sequence[Path], rescore: Rescore, events: Events) 
                 scores.tell(events.say)
                 for block, found in in_order(partial(_searched, options, scores), games_of(source), scores.stop):
                     events.progressed(f"Searching {source.name}", source.done)
-                    yield _packed(block, games)
+                    yield _scored(block, games)
                     positions, games = positions + len(block), games + found
     check_found(paths, positions, games, 0)
 
@@ -554,7 +555,8 @@ def _searched(options: ReadOptions, scores: ScoreFile, piece: GamesText) -> tupl
     return replace(block, scores=scores.scores_of(piece.games_before, block.positions)), len(games)
 
 
-def _packed(block: PositionBlock, first_game: int) -> np.ndarray:
-    """The positions of a block whose scores teach, PACKED[n]; its games are numbered from `first_game` on."""
+def _scored(block: PositionBlock, first_game: int) -> np.ndarray:
+    """The positions of a block whose scores teach, SCORED[n]; its games are numbered from `first_game` on."""
     taken = block.chosen(np.abs(block.scores.astype(np.int64)) <= MOST_PACKED)
-    return pack(taken.positions, taken.scores, np.rint(2 * taken.results[taken.game]), first_game + taken.game)
+    games, results = first_game + taken.game.astype(np.int64), np.rint(2 * taken.results[taken.game])
+    return scored(taken.positions, pack(taken.positions, taken.scores, results, games))

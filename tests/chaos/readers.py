@@ -24,8 +24,9 @@ from merino.core.common.errors import MerinoError
 from merino.core.common.files import is_draft
 from merino.eval.linear.weights import load
 from merino.eval.net.file import load_net
-from merino.formats.packed import PackedError, open_blocks, unpack
+from merino.formats.packed import PackedError, unpack
 from merino.formats.scored_games import games_in
+from merino.lab.nets.position_blocks import open_blocks
 from merino.lab.tune.tuning import load_tune
 
 # The time that something took, how long a PGN was when it was last looked at, and a checksum that includes them.

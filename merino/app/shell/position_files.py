@@ -19,19 +19,22 @@ from merino.core.common.files import check_writable, real_path, writing
 from merino.core.common.options import Option, add_options, given
 from merino.core.common.terminal import Progress
 from merino.eval.families import load_chosen
-from merino.formats.packed import GAMES, MAX_SCORE, Filter
+from merino.formats.packed import GAMES, MAX_SCORE, Filter, as_packed
 from merino.formats.packed_files import (
+    BOUNDS,
+    PositionCounts,
     PositionsWriter,
     Report,
+    count_positions,
     games_with_scores,
     is_held_out,
+    is_text,
     packed_positions,
     rescaled,
     shuffled,
     writing_positions,
 )
 from merino.formats.pgn_tokens import NO_SCORE
-from merino.formats.position_counts import BOUNDS, PositionCounts, count_positions
 from merino.formats.scored_games import ScoredGames, is_games_file, scaled
 from merino.formats.sources import find_files
 from merino.learn.reading import searched_positions
@@ -123,16 +126,20 @@ def _parser() -> shared.Parser:
 
 
 def _positions(files: Sequence[Path], asked: Asked) -> Iterator[np.ndarray]:
-    """The positions of files, PACKED[n] at a time; with --rescore searched again."""
+    """The positions of files, PACKED[n] at a time, or SCORED[n] for text; with --rescore searched again."""
+    with_colours = asked.out is not None and is_text(asked.out)
     if asked.rescore:
         rescore = Rescore(asked.rescore, load_chosen(asked.weights, asked.net))
         remark = shared.unless_quiet(partial(print, file=sys.stderr), asked.is_quiet)
         events = Events(remark, Progress(shared.progress_stream(asked.is_quiet)))
-        return (rescaled(chunk, asked.scale) for chunk in searched_positions(files, rescore, events))
+        found = searched_positions(files, rescore, events)
+        return (rescaled(chunk if with_colours else as_packed(chunk), asked.scale) for chunk in found)
     chosen = Filter(asked.max_score, asked.noisy, asked.ahead)
-    chunks = _of_each(
-        files, lambda path, report: packed_positions(path, chosen, report), asked, "position with a score"
-    )
+
+    def read(path: Path, report: Report) -> Iterator[np.ndarray]:
+        return packed_positions(path, chosen, report, with_colours)
+
+    chunks = _of_each(files, read, asked, "position with a score")
     return (rescaled(chunk, asked.scale) for chunk in chunks)
 
 
@@ -217,7 +224,7 @@ def _as_plain(counts: PositionCounts) -> dict[str, Any]:
         "positions": counts.positions,
         "games": counts.games,
         "in_order": counts.in_order,
-        "duplicates": counts.duplicates(),
+        "duplicates": counts.duplicates,
         "score": {"mean": counts.mean, "deviation": counts.deviation},
         "score_bounds": list(BOUNDS),
         "scores": counts.scores.tolist(),
@@ -231,7 +238,7 @@ def _lines(counts: PositionCounts) -> Iterator[str]:
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()
     games = f" of {'' if counts.in_order else 'at least '}{counts.games} games" if counts.games else ""
-    yield f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates"
+    yield f"{counts.positions} positions{games}, {counts.duplicates} of them duplicates"
     yield f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost"
     yield f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp"
     names = [f"{low or '':>6} to {high}" for low, high in pairwise(["", *map(str, BOUNDS), ""])]

@@ -26,7 +26,7 @@ from merino.eval.net import file as net_files
 from merino.eval.net import network
 from merino.eval.net.family import NetEvaluation
 from merino.formats import packed, packed_files, sources
-from merino.lab.nets import gpu, gradient, shapes, starting, training
+from merino.lab.nets import gpu, gradient, position_blocks, shapes, starting, training
 from merino.learn import errors, request
 from merino.learn.improve import rounds
 from merino.match.report import duration, signed
@@ -508,7 +508,7 @@ def _fit(
         context.events.progressed(f"Training, error {state.error:.6f}", state.done)
         context.poll()
 
-    with packed.open_blocks(scratch) as records:
+    with position_blocks.open_blocks(scratch) as records:
         choice = shape_for(len(records), best, learned, plan.asked_shape)
         context.events.say(f"  {len(records):,} positions: {choice.shape}, {choice.reason}")
         start = best if choice.continued else None  # it keeps its scale; the scores have that of the terms

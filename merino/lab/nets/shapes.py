@@ -13,7 +13,7 @@ import numpy as np
 from merino.eval.families import default
 from merino.eval.net.features import is_by_piece_and_king
 from merino.eval.net.network import Network, Shape, parse_shape
-from merino.formats.packed import PackedBlocks
+from merino.lab.nets.position_blocks import PackedBlocks
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE, TrainingSettings, fit_k
 
 

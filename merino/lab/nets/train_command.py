@@ -15,8 +15,8 @@ from merino.engine.search.limits import MAX_THREADS
 from merino.eval.families import find_net
 from merino.eval.net import file as net_files
 from merino.eval.net import network
-from merino.formats import packed, packed_files, sources
-from merino.lab.nets import gpu, gradient, plots, shapes, starting, training
+from merino.formats import packed, sources
+from merino.lab.nets import gpu, gradient, plots, position_blocks, shapes, starting, training
 from merino.learn.errors import TrainingError
 
 of_net = partial(options.Option, group="net")
@@ -115,7 +115,7 @@ def _train(
     with files.held(out):
         try:
             chosen = packed.Filter(ahead=request.ahead)
-            records = packed_files.training_positions(
+            records = position_blocks.training_positions(
                 found, chosen, out.parent, lambda path: partial(progress, f"Reading {path.name}")
             )
         finally:
@@ -143,7 +143,7 @@ def _settings(
     request: TrainRequest,
     settings: training.TrainingSettings,
     asked: set[str],
-    records: packed.PackedBlocks,
+    records: position_blocks.PackedBlocks,
     start: network.Network | None,
 ) -> training.TrainingSettings:
     """How to train on these positions: as asked, else as the positions support, or the net at the start was trained."""

@@ -17,7 +17,7 @@ from merino.core.common import files, sealed, work
 from merino.core.common.options import Option
 from merino.eval.net import file, network
 from merino.formats import packed, packed_files
-from merino.lab.nets import gpu, gradient, starting
+from merino.lab.nets import gpu, gradient, position_blocks, starting
 from merino.learn.errors import TrainingError
 
 # The order in which training goes through positions, some of which are in memory at a time. Positions stay together
@@ -40,7 +40,7 @@ class Portion(NamedTuple):
 class TrainingOrder:
     """What is learned from and what validates; and in which order, by a seed, whatever the number of threads."""
 
-    def __init__(self, positions: packed.PackedBlocks, share: float, seed: int, mirrors: bool) -> None:
+    def __init__(self, positions: position_blocks.PackedBlocks, share: float, seed: int, mirrors: bool) -> None:
         """A `share` of the games validates."""
         self._positions, self._share, self._seed, self._mirrors = positions, share, seed, mirrors
         held = sum(int(self._is_held_out(first, some).sum()) for first, some in self._blocks())
@@ -167,9 +167,9 @@ class Trained:
     interrupted: bool
 
 
-def fit_k(records: np.ndarray | packed.PackedBlocks) -> float:
+def fit_k(records: np.ndarray | position_blocks.PackedBlocks) -> float:
     """The scale at which the scores of positions predict their results best: least log loss, 20 to 2000."""
-    chosen = packed.blocks_of(records).every(max(1, len(records) // FITTED))
+    chosen = position_blocks.blocks_of(records).every(max(1, len(records) // FITTED))
     scores, results = chosen["score"].astype(np.float64), chosen["result"] / 2
 
     def loss(log_k: float) -> float:
@@ -184,10 +184,10 @@ def fit_k(records: np.ndarray | packed.PackedBlocks) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def recipe_of(records: np.ndarray | packed.PackedBlocks) -> dict[str, Any]:
+def recipe_of(records: np.ndarray | position_blocks.PackedBlocks) -> dict[str, Any]:
     """The data in the header of a net: the number of positions, and a hash of them."""
     found = hashlib.blake2b(digest_size=16)
-    for block in packed.blocks_of(records).blocks():
+    for block in position_blocks.blocks_of(records).blocks():
         found.update(packed.without_checks(block).tobytes())
     return {"positions": len(records), "hash": found.hexdigest()}
 
@@ -209,7 +209,7 @@ class Trainer:
 
     def __init__(
         self,
-        records: np.ndarray | packed.PackedBlocks,
+        records: np.ndarray | position_blocks.PackedBlocks,
         settings: TrainingSettings,
         about: Mapping[str, Any] | None = None,
         checkpoint: Path | None = None,
@@ -220,7 +220,7 @@ class Trainer:
 
         Raises TrainingError, also for a checkpoint of another training.
         """
-        self._positions, self._settings, self._checkpoint = packed.blocks_of(records), settings, checkpoint
+        self._positions, self._settings, self._checkpoint = position_blocks.blocks_of(records), settings, checkpoint
         self._layout, self._threads = gradient.Layout(settings.shape), threads or work.cores()
         before = {} if start is None else {"before": learned_by(start)}
         data = {**recipe_of(self._positions), **before, **(about or {})}

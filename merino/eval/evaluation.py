@@ -23,9 +23,7 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, PAWN, PIECE_LETTERS, SQUARES
 from merino.core.common.errors import MerinoError, instance, real_number
-from merino.eval.explanation import Explanation, PieceValue, PieceValues, explain_whole, removals
-from merino.eval.material import final_scores
-from merino.eval.outlook import DEFAULT_K, expected_score
+from merino.eval import explanation, material, outlook
 
 WIDTH = 80  # columns of text
 MIN_K, MAX_K = 1e-3, 1e9
@@ -55,7 +53,7 @@ class Evaluation(ABC):
     """
 
     name: str
-    k: float = DEFAULT_K
+    k: float = outlook.DEFAULT_K
     has_terms = False  # whether `explain` splits its score into terms
     has_attributed = False  # whether there is an `attributed`
     keeps_search_numbers = False  # whether its file has room for `search_numbers`
@@ -80,7 +78,7 @@ class Evaluation(ABC):
 
     def scores(self, positions: np.ndarray) -> np.ndarray:
         """Scores of POSITION[n] in centipawns for the side to move, int64[n], after the draw rules."""
-        return final_scores(positions, self.white_scores(positions))
+        return material.final_scores(positions, self.white_scores(positions))
 
     def with_k(self, k: float) -> Self:
         """The same with another scale of the expected score, in centipawns; raises TypeError and ValueError."""
@@ -91,7 +89,7 @@ class Evaluation(ABC):
 
     def expected_score(self, centipawns: float) -> float:
         """The expected score of a side with this score, 0..1; raises TypeError and ValueError for what is no number."""
-        return expected_score(real_number("centipawns", centipawns, -math.inf, math.inf), self.k)
+        return outlook.expected_score(real_number("centipawns", centipawns, -math.inf, math.inf), self.k)
 
     @property
     def numbers(self) -> Mapping[str, Number]:
@@ -151,14 +149,13 @@ class Evaluation(ABC):
             described = ""
         return f"<p><b>{escape(Path(self.name).name)}</b></p>{described}"
 
-    def explain(self, record: np.ndarray) -> Explanation:
+    def explain(self, record: np.ndarray) -> explanation.Explanation:
         """The score of POSITION[1] taken apart: by terms where a family has them, else whole and with the reason."""
         white, score = float(self.white_scores(record)[0]), int(self.scores(record)[0])
-        return explain_whole(
-            record, white, score, self.k, f"{Path(self.name).name} does not split its score into terms"
-        )
+        reason = f"{Path(self.name).name} does not split its score into terms"
+        return explanation.explained(record, score, self.k, (), white, reason)
 
-    def value_pieces(self, record: np.ndarray) -> PieceValues:
+    def value_pieces(self, record: np.ndarray) -> explanation.PieceValues:
         """What each piece of POSITION[1] is worth: by removal, and what it adds to the score where a family knows.
 
         The pawn of relative values is the mean pawn on the board; without one they are None.
@@ -171,12 +168,14 @@ class Evaluation(ABC):
         for square in (square for square in SQUARES if board[square] != EMPTY):
             worth = None if board[square] % BLACK_PIECE == KING else removal[square]
             relative = worth / pawn if worth is not None and pawn else None
-            pieces.append(PieceValue(square, PIECE_LETTERS[board[square]], worth, relative, attributed[square]))
-        return PieceValues(self.explain(record), tuple(pieces))
+            pieces.append(
+                explanation.PieceValue(square, PIECE_LETTERS[board[square]], worth, relative, attributed[square])
+            )
+        return explanation.PieceValues(self.explain(record), tuple(pieces))
 
     def removals(self, positions: np.ndarray) -> np.ndarray:
         """What the owner of each piece loses without it: int64[n, 64] in centipawns, 0 for kings and empty squares."""
-        return removals(positions, self.scores)
+        return explanation.removals(positions, self.scores)
 
     def attributed(self, positions: np.ndarray) -> np.ndarray:
         """What each piece adds to the score for its owner, by terms or a value of its own: float64[n, 64], centipawns.

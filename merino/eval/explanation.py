@@ -1,7 +1,6 @@
 """A score and where it comes from, for every family: by terms where it has them, and by pieces.
 
-For a family without terms, the whole score is `non_term`. All are frozen dataclasses; nothing here prints. A `Change`
-is the difference between two explanations, after moves or by another evaluation.
+For a family without terms, the whole score is `non_term`. All are frozen dataclasses; nothing here prints.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK, BLACK_PIECE, EMPTY, KING, ONE, WHITE, bit, colour_of, lsb, type_of
 from merino.core.board.position import POSITION, occupied_squares, piece_on
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record
-from merino.eval.material import after_rules, game_stage, rule_of
-from merino.eval.outlook import expected_score
+from merino.core.compiled import jit, memory
+from merino.eval import material, outlook
 
 if TYPE_CHECKING:
     from merino.eval.linear.registry import Group, Phase
@@ -92,7 +89,7 @@ class Explanation:
     @property
     def expected_score(self) -> float:
         """The share of the points White may expect, wins plus half the draws, 0..1."""
-        return expected_score(self.score_white, self.k)
+        return outlook.expected_score(self.score_white, self.k)
 
     def of_group(self, group: Group) -> tuple[TermLine, ...]:
         """The lines of one group."""
@@ -103,97 +100,32 @@ class Explanation:
         return math.fsum(line.net for line in self.of_group(group))
 
 
-def explain_whole(record: np.ndarray, white_score: float, score: int, k: float, reason: str) -> Explanation:
-    """The explanation of POSITION[1] by a family without terms; `reason` says why there are none.
+def explained(
+    record: np.ndarray,
+    score: int,
+    k: float,
+    lines: tuple[TermLine, ...] = (),
+    non_term: float = 0.0,
+    without_terms: str | None = None,
+) -> Explanation:
+    """The explanation of POSITION[1], which has this score for the side to move after the draw rules.
 
-    `white_score` is White's before draw rules, `score` that of the side to move after them.
+    It comes from `lines`, or `non_term` is White's score before the draw rules, and `without_terms` says why.
     """
-    turn = int(record[0]["side"])
-    shares, stage = game_stage(record)
+    turn, (shares, stage) = int(record[0]["side"]), material.game_stage(record)
+    total = math.fsum(line.net for line in lines) + non_term
     return Explanation(
-        lines=(),
+        lines=lines,
         score_white=-score if turn == BLACK else score,
-        after_rule=after_rules(record, white_score),
+        after_rule=material.after_rules(record, total),
         turn=turn,
-        rule=rule_of(record, white_score),
+        rule=material.rule_of(record, total),
         middlegame=shares,
         k=k,
         stage=stage,
-        non_term=white_score,
-        without_terms=reason,
+        non_term=non_term,
+        without_terms=without_terms,
     )
-
-
-@dataclass(frozen=True)
-class TermChange:
-    """One term before and after."""
-
-    before: TermLine
-    after: TermLine
-
-    @property
-    def name(self) -> str:
-        """The name of the term."""
-        return self.before.name
-
-    @property
-    def group(self) -> Group:
-        """Its group."""
-        return self.before.group
-
-    @property
-    def net(self) -> float:
-        """Centipawns that White gained by it."""
-        return self.after.net - self.before.net
-
-
-@dataclass(frozen=True)
-class Change:
-    """Two evaluations and their difference. Terms, `non_term`, rule and rounding sum to the change of the score."""
-
-    before: Explanation
-    after: Explanation
-
-    @property
-    def has_terms(self) -> bool:
-        """Whether both evaluations have terms."""
-        return bool(self.before.lines and self.after.lines)
-
-    @property
-    def terms(self) -> tuple[TermChange, ...]:
-        """All terms in the order of the registry, none where one of the two has none."""
-        return tuple(map(TermChange, self.before.lines, self.after.lines)) if self.has_terms else ()
-
-    @property
-    def by_size(self) -> tuple[TermChange, ...]:
-        """All terms, the largest change first, equal ones by name."""
-        return tuple(sorted(self.terms, key=lambda term: (-abs(term.net), term.name)))
-
-    @property
-    def score(self) -> int:
-        """Centipawns that White gained in all."""
-        return self.after.score_white - self.before.score_white
-
-    @property
-    def non_term(self) -> float:
-        """The part that comes from no term: all but rule and rounding if one of the two has no terms."""
-        if self.has_terms:
-            return self.after.non_term - self.before.non_term
-        return self.after.sum - self.before.sum
-
-    @property
-    def rule(self) -> float:
-        """The part that comes from draw rules."""
-        return self.after.rule_cp - self.before.rule_cp
-
-    @property
-    def rounding(self) -> float:
-        """The part that comes from rounding."""
-        return self.after.rounding - self.before.rounding
-
-    def of_group(self, group: Group) -> float:
-        """Centipawns that White gained by one group."""
-        return math.fsum(term.net for term in self.terms if term.group is group)
 
 
 @dataclass(frozen=True)
@@ -247,17 +179,13 @@ class PieceValues:
         """The sum of the attributed values of one colour's pieces, in centipawns."""
         return math.fsum(piece.attributed or 0.0 for piece in self.pieces if piece.colour == colour)
 
-    def at(self, square: int) -> PieceValue | None:
-        """The piece on a square, None where there is none."""
-        return next((piece for piece in self.pieces if piece.square == square), None)
-
 
 # Piece values by removal, for every family: by how much the owner's score falls without the piece.
 
 POSITIONS_AT_ONCE = 1024  # whose copies, one for each piece, fit into the processor's cache
 
 
-@kernel
+@jit.kernel
 def take_off(position, square):
     """Take the piece on a square off the board, and what it may castle; the key stays as it is."""
     piece, others = piece_on(position, square), ~bit(square)
@@ -267,7 +195,7 @@ def take_off(position, square):
     position.board[square] = EMPTY
 
 
-@entry
+@jit.entry
 def _without_each(positions, without, places):
     """Fill `without` with the positions after removing each piece except kings, and `places` with 64 * index + square.
 
@@ -280,24 +208,11 @@ def _without_each(positions, without, places):
         while pieces:
             square = lsb(pieces)
             pieces &= pieces - ONE
-            copy_record(without[found], position)
+            memory.copy_record(without[found], position)
             take_off(without[found], square)
             places[found] = 64 * index + square
             found += 1
     return found
-
-
-def removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """What the owner of the piece on each square loses when it is taken off the board, the side to move unchanged.
-
-    int64[n, 64] in centipawns for POSITION[n], 0 for kings and empty squares. `scores` returns those of POSITION[m]
-    for the side to move, int64[m], after the draw rules.
-    """
-    parts = [
-        _removals(positions[first : first + POSITIONS_AT_ONCE], scores)
-        for first in range(0, max(1, len(positions)), POSITIONS_AT_ONCE)
-    ]
-    return np.concatenate(parts)
 
 
 def without_each(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -308,12 +223,20 @@ def without_each(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return without[:found], places[:found]
 
 
-def _removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    without, places = without_each(positions)
-    index = places >> 6
-    falls = scores(positions)[index] - scores(without)  # for the side to move
-    mover_is_black = positions["side"][index] != WHITE
-    owner_is_black = positions["board"].ravel()[places] >= BLACK_PIECE
-    values = np.zeros(64 * len(positions), dtype=np.int64)
-    values[places] = np.where(mover_is_black == owner_is_black, falls, -falls)
-    return values.reshape(-1, 64)
+def removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """What the owner of the piece on each square loses when it is taken off the board, the side to move unchanged.
+
+    int64[n, 64] in centipawns for POSITION[n], 0 for kings and empty squares. `scores` returns those of POSITION[m]
+    for the side to move, int64[m], after the draw rules.
+    """
+    values = np.zeros((len(positions), 64), dtype=np.int64)
+    for first in range(0, len(positions), POSITIONS_AT_ONCE):
+        some = positions[first : first + POSITIONS_AT_ONCE]
+        without, places = without_each(some)
+        index = places >> 6
+        falls = scores(some)[index] - scores(without)  # for the side to move
+        mover_is_black = some["side"][index] != WHITE
+        owner_is_black = some["board"].ravel()[places] >= BLACK_PIECE
+        part = values[first : first + POSITIONS_AT_ONCE].reshape(-1)
+        part[places] = np.where(mover_is_black == owner_is_black, falls, -falls)
+    return values

@@ -1,20 +1,14 @@
 """Makes evaluations from files and identities: the only place that knows which families exist."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.common.errors import instance
-from merino.core.common.files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
-from merino.core.common.text import did_you_mean
+from merino.core.common import errors, files, text
 from merino.eval.evaluation import Evaluation, EvaluationError
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.registry import TERMS
-from merino.eval.linear.sets import set_named
+from merino.eval.linear import family, registry, sets
 from merino.eval.linear.weights import (
     DEFAULT_FILE,
     ENDINGS,
@@ -28,24 +22,7 @@ from merino.eval.linear.weights import (
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import begins_like_net, kind_of, net_in, network_of
 
-__all__ = [
-    "DEFAULT_FILE",
-    "EvaluationFile",
-    "active_file",
-    "default",
-    "evaluation_in",
-    "find_net",
-    "find_weights",
-    "from_identity",
-    "load",
-    "load_chosen",
-    "load_evaluation",
-    "load_net",
-    "net_of_file",
-    "read_evaluation",
-    "read_net",
-    "shipped",
-]
+__all__ = ["DEFAULT_FILE", "active_file", "shipped"]  # what others define and is looked for here
 
 
 class EvaluationFile(NamedTuple):
@@ -58,16 +35,16 @@ class EvaluationFile(NamedTuple):
 def read_evaluation(path: Path) -> EvaluationFile:
     """Read the file of an evaluation; raises EvaluationError."""
     try:
-        return EvaluationFile(path, read_user_file(path, kind_of))
+        return EvaluationFile(path, files.read_user_file(path, kind_of))
     except OSError as error:
         raise WeightsError(f"cannot read weights file '{path}': {reason_of(error, path)}") from error
 
 
 def evaluation_in(file: EvaluationFile) -> Evaluation:
     """The evaluation in a file that has been read; raises EvaluationError."""
-    if begins_like_net(file.content[:HEAD_BYTES]):
+    if begins_like_net(file.content[: files.HEAD_BYTES]):
         return NetEvaluation(net_in(file.content, file.path), str(file.path))
-    return LinearEvaluation.of_text(text_in(file.content, file.path), str(file.path))
+    return family.LinearEvaluation.of_text(text_in(file.content, file.path), str(file.path))
 
 
 def load(path: Path) -> Evaluation:
@@ -88,12 +65,12 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     """
     if name is None:
         return load(find_weights())
-    instance("the name of an evaluation", name, (str, Path), "a path or a name such as 'gen12'")
+    errors.instance("the name of an evaluation", name, (str, Path), "a path or a name such as 'gen12'")
     path = find_weights(str(name))
     try:
         return load(path)
     except EvaluationError as error:
-        if is_there(path):
+        if files.is_there(path):
             raise
         raise EvaluationError(_with_names(str(error), str(name))) from error
 
@@ -103,10 +80,7 @@ def find_weights(name: str | None = None) -> Path:
 
     None is the one in use. The file need not exist. Raises EvaluationError.
     """
-    if name is None:
-        return active_file()
-    path = _named(name)
-    return first_there((path,)) or shipped(name) or path
+    return active_file(name, *(ENDINGS if name else ()))
 
 
 def load_chosen(weights: str | None, net: str | None) -> Evaluation:
@@ -119,19 +93,18 @@ def find_net(name: str) -> Path:
 
     Raises EvaluationError.
     """
-    path = _named(name)
-    found = first_there((path,)) or shipped(name, ".net")
-    if found is None and not is_there(path):
+    path = active_file(name, ".net")
+    if not files.is_there(path):
         known = _names(name, ".net")
         raise EvaluationError(f"there is no net '{name}', neither as a file nor in '{SHIPPED}'; {known}")
-    return (found or path).absolute()  # what is there but no file: reading it says what it is
+    return path.absolute()
 
 
 def read_net(name: str) -> EvaluationFile:
     """Read the net found by `find_net`; raises EvaluationError."""
     path = find_net(name)
     try:
-        return EvaluationFile(path, read_user_file(path, NET))
+        return EvaluationFile(path, files.read_user_file(path, files.NET))
     except OSError as error:
         raise EvaluationError(f"cannot read net '{path}': {error.strerror}") from error
 
@@ -144,7 +117,7 @@ def own_names(*endings: str) -> list[str]:
 def _names(name: str, *endings: str) -> str:
     """What Merino's own evaluations are called, with the nearest to a name that is not there."""
     names = own_names(*endings)
-    return f"Merino comes with {', '.join(names)}{did_you_mean(Path(name).stem, names)}"
+    return f"Merino comes with {', '.join(names)}{text.did_you_mean(Path(name).stem, names)}"
 
 
 def _with_names(error: str, name: str) -> str:
@@ -156,25 +129,14 @@ def _with_names(error: str, name: str) -> str:
 
 def load_net(name: str) -> Evaluation:
     """The net found by `find_net`; raises EvaluationError."""
-    return net_of_file(read_net(name))
+    path, content = read_net(name)
+    return NetEvaluation(net_in(content, path), str(path))
 
 
-def net_of_file(file: EvaluationFile) -> Evaluation:
-    """The net in a file that has been read, whatever it begins with; raises EvaluationError."""
-    return NetEvaluation(net_in(file.content, file.path), str(file.path))
-
-
-def _named(name: str | Path) -> Path:
-    try:
-        return user_path(name)
-    except OSError as error:
-        raise EvaluationError(f"cannot read '{name}': {error.strerror}") from error
-
-
-def default() -> LinearEvaluation:
+def default() -> family.LinearEvaluation:
     """The evaluation that comes with Merino: the terms."""
     found = load(DEFAULT_FILE)
-    assert isinstance(found, LinearEvaluation)
+    assert isinstance(found, family.LinearEvaluation)
     return found
 
 
@@ -184,7 +146,7 @@ def from_identity(identity: Mapping[str, Any]) -> Evaluation:
         return NetEvaluation(network_of(str(identity["net"])))
     if not {"weights"} <= set(identity) <= {"weights", "terms", "version"}:
         raise EvaluationError(f"unknown family of evaluations: {', '.join(identity) or 'nothing'}")
-    terms = set_named(str(identity.get("terms", TERMS.name)))
+    terms = sets.set_named(str(identity.get("terms", registry.TERMS.name)))
     if terms.version != identity.get("version", ""):
         raise EvaluationError(f"the set of terms '{terms.name}' is another one here: its file differs")
-    return LinearEvaluation(np.array(identity["weights"]), terms=terms)
+    return family.LinearEvaluation(np.array(identity["weights"]), terms=terms)

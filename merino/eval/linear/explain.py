@@ -14,73 +14,35 @@ full. The shared remainder corrects for that, term by term, so that it and the a
 evaluation. All counts are those of the term definitions; there is no second list of terms here.
 """
 
-from __future__ import annotations
-
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from merino.core.board.bitboard import (
-    BLACK,
-    BLACK_PIECE,
-    EMPTY,
-    KING,
-    ONE,
-    PIECE_LETTERS,
-    SQUARES,
-    ZERO,
-    bit,
-    lsb,
-)
+from merino.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, ZERO, bit, lsb
 from merino.core.board.position import king_square
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import call_counts
-from merino.eval.explanation import Credit, Explanation, PieceValue, PieceValues, TermLine, removals
-from merino.eval.linear.compiled import addresses_of, counts_of, features_of, scores_of, stages_of
-from merino.eval.linear.phases import by_stage, halves
-from merino.eval.linear.registry import PAWN_VALUE, TERMS, Phase, TermSet, TermTable
-from merino.eval.linear.view import seen_by
-from merino.eval.material import after_rules, game_stage, rule_of, stage_of
-from merino.eval.outlook import DEFAULT_K
+from merino.core.compiled import jit, memory
+from merino.eval import material
+from merino.eval.explanation import Credit, PieceValues, TermLine
+from merino.eval.linear import compiled, phases, registry, view
 
 
-def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K, terms: TermSet = TERMS) -> Explanation:
-    """Break down the score of `record`, POSITION[1], under weights of one phase or two for a set of terms.
+def lines_of(record: np.ndarray, weights: np.ndarray, terms: registry.TermSet) -> tuple[TermLine, ...]:
+    """What the score of POSITION[1] comes from, under weights of one phase or two: a line a term or table.
 
-    `k` scales the expected score.
+    A table has a weight of 1, so its counts are the centipawns that its cells come to.
     """
-    counts = counts_of(record, terms)[0]
-    numbers = by_stage(weights, len(terms))[int(stages_of(record)[0])]
-    lines = _lines(terms, counts, numbers, np.transpose(halves(weights, len(terms))))
-    turn = int(record[0]["side"])
-    score = int(scores_of(record, weights, terms)[0])
-    shares, stage = game_stage(record)
-    total = math.fsum(line.net for line in lines)
-    return Explanation(
-        lines=lines,
-        score_white=-score if turn == BLACK else score,
-        after_rule=after_rules(record, total),
-        turn=turn,
-        rule=rule_of(record, total),
-        middlegame=shares,
-        k=k,
-        stage=stage,
-    )
-
-
-def _lines(terms: TermSet, counts: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> tuple[TermLine, ...]:
-    """A line for each term that stands alone and for each table.
-
-    `counts` is float64[2, terms], `numbers` the weights at the stage, `values` their two values, float64[terms, 2]. A
-    table has a weight of 1, so its counts are the centipawns that its cells come to.
-    """
+    counts, values = compiled.counts_of(record, terms)[0], np.transpose(phases.halves(weights, len(terms)))
+    numbers = phases.by_stage(weights, len(terms))[int(compiled.stages_of(record)[0])]
     lines = []
     for each, at in terms.to_read():
         number, first = at.start + 1, at.start
-        if isinstance(each, TermTable):
+        if isinstance(each, registry.TermTable):
             white, black = (counts[:, at] @ numbers[at]).tolist()
             cells = len(each.cells)
-            lines.append(TermLine(number, each.name, each.group, Phase.ALWAYS, 1.0, white, black, (1.0, 1.0), cells))
+            lines.append(
+                TermLine(number, each.name, each.group, registry.Phase.ALWAYS, 1.0, white, black, (1.0, 1.0), cells)
+            )
             continue
         (white, black), (middlegame, endgame) = counts[:, first].tolist(), values[first].tolist()
         weight = float(numbers[first])
@@ -88,7 +50,7 @@ def _lines(terms: TermSet, counts: np.ndarray, numbers: np.ndarray, values: np.n
     return tuple(lines)
 
 
-@kernel
+@jit.kernel
 def _credit(address, position, credited, whole, partial):
     """Fill float64[64, terms] with what the piece on each square adds to each count of its side.
 
@@ -96,7 +58,7 @@ def _credit(address, position, credited, whole, partial):
     scratch, float64[terms].
     """
     for colour in range(2):
-        call_counts(address, position, colour, ZERO, whole)
+        memory.call_counts(address, position, colour, ZERO, whole)
         own = position.colours[colour]
         king = king_square(position, colour)
         pieces = own
@@ -104,7 +66,7 @@ def _credit(address, position, credited, whole, partial):
             square = lsb(pieces)
             pieces &= pieces - ONE
             left_out = own if square == king else bit(square)
-            call_counts(address, position, colour, seen_by(colour, left_out), partial)
+            memory.call_counts(address, position, colour, view.seen_by(colour, left_out), partial)
             for index in range(len(whole)):
                 if square != king:
                     credited[square, index] = whole[index] - partial[index]
@@ -112,13 +74,13 @@ def _credit(address, position, credited, whole, partial):
                     credited[square, index] = whole[index] if partial[index] != 0 else 0.0
 
 
-@entry
+@jit.entry
 def _credit_pieces(address, positions, credited):
     whole, partial = np.zeros(credited.shape[1]), np.zeros(credited.shape[1])
     _credit(address, positions[0], credited, whole, partial)
 
 
-@entry
+@jit.entry
 def _attribute(address, positions, weights, values):
     """Fill float64[n, 64] with what each piece adds to the terms of its side in centipawns, 0 for empty squares."""
     terms = weights.shape[1]
@@ -126,7 +88,7 @@ def _attribute(address, positions, weights, values):
     for index in range(len(positions)):
         position = positions[index]
         _credit(address, position, credited, whole, partial)
-        stage = stage_of(position)
+        stage = material.stage_of(position)
         for square in range(64):
             total = 0.0
             if position.board[square] != EMPTY:
@@ -135,49 +97,39 @@ def _attribute(address, positions, weights, values):
             values[index, square] = total
 
 
-def attributed_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
+def attributed_of(positions: np.ndarray, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> np.ndarray:
     """The attributed values of all pieces of POSITION[n], float64[n, 64] in centipawns for the owner.
 
     `weights` is float64[STAGES, terms], those of each stage of the game.
     """
     values = np.zeros((len(positions), 64))
-    _attribute(addresses_of(terms).side_counts, positions, weights, values)
+    _attribute(compiled.addresses_of(terms).side_counts, positions, weights, values)
     return values
 
 
-def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K, terms: TermSet = TERMS) -> PieceValues:
-    """The values of all pieces of `record`, POSITION[1]; `weights`, `k` and `terms` are those of `explain`."""
-    explanation = explain(record, weights, k, terms)
-    numbers = by_stage(weights, len(terms))[int(stages_of(record)[0])]
-    credited = np.zeros((64, len(terms)))
-    _credit_pieces(addresses_of(terms).side_counts, record, credited)
-    board = record[0]["board"]
-    occupied = [square for square in SQUARES if board[square] != EMPTY]
-    worth = removals(record, lambda positions: scores_of(positions, weights, terms))[0]
-    removal = {square: int(worth[square]) for square in occupied if board[square] % BLACK_PIECE != KING}
-    brought = {square: _credits(credited[square], numbers, terms) for square in occupied}
-    pieces = tuple(
-        PieceValue(
-            square=square,
-            letter=PIECE_LETTERS[board[square]],
-            removal=removal.get(square),
-            relative=removal[square] / numbers[PAWN_VALUE] if square in removal and numbers[PAWN_VALUE] else None,
-            attributed=math.fsum(credit.cp for credit in brought[square]),
-            credits=brought[square],
-        )
-        for square in occupied
-    )
-    sign = np.where(board >= BLACK_PIECE, -1.0, 1.0)
-    net = features_of(record, terms)[0]
-    return PieceValues(explanation, pieces, _credits(net - sign @ credited, numbers, terms))
+def with_credits(values: PieceValues, record: np.ndarray, weights: np.ndarray, terms: registry.TermSet) -> PieceValues:
+    """The values of pieces of POSITION[1] with the terms that each adds to, and in units of the pawn of the terms.
+
+    `weights` is float64[STAGES, terms].
+    """
+    numbers, credited = weights[int(compiled.stages_of(record)[0])], np.zeros((64, len(terms)))
+    _credit_pieces(compiled.addresses_of(terms).side_counts, record, credited)
+    pieces, pawn = [], numbers[registry.PAWN_VALUE]
+    for piece in values.pieces:
+        own = _credits(credited[piece.square], numbers, terms)
+        relative = None if piece.removal is None or not pawn else piece.removal / pawn
+        attributed = math.fsum(credit.cp for credit in own)
+        pieces.append(replace(piece, relative=relative, attributed=attributed, credits=own))
+    net = compiled.features_of(record, terms)[0] - np.where(record[0]["board"] >= BLACK_PIECE, -1.0, 1.0) @ credited
+    return PieceValues(values.explanation, tuple(pieces), _credits(net, numbers, terms))
 
 
-def _credits(counts: np.ndarray, weights: np.ndarray, terms: TermSet) -> tuple[Credit, ...]:
+def _credits(counts: np.ndarray, weights: np.ndarray, terms: registry.TermSet) -> tuple[Credit, ...]:
     """The terms and tables whose counts, float64[terms], are not zero; what a table counts is centipawns."""
     found = []
     for each, at in terms.to_read():
         if np.abs(counts[at]).max() > 1e-12:
             cp = float(weights[at] @ counts[at])
-            count = cp if isinstance(each, TermTable) else float(counts[at.start])
+            count = cp if isinstance(each, registry.TermTable) else float(counts[at.start])
             found.append(Credit(at.start + 1, each.name, count, cp))
     return tuple(found)

@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 
 from merino.core.compiled.memory import aligned_bytes
-from merino.eval.evaluation import WIDTH, Evaluation, Number
-from merino.eval.explanation import Explanation, PieceValues
-from merino.eval.linear.compiled import BYTES, has_pawn_terms, install, scores_of, white_scores_of
-from merino.eval.linear.explain import attributed_of, explain, value_pieces
-from merino.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
-from merino.eval.linear.registry import TERMS, Group, Phase, Term, TermSet, TermTable
+from merino.eval import evaluation, explanation, outlook
+from merino.eval.linear import compiled, phases, registry
+from merino.eval.linear.explain import attributed_of, lines_of, with_credits
 from merino.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save, set_in
-from merino.eval.outlook import DEFAULT_K
 
 # Parameters of the search tuned for the terms; the search has its defaults for all others. They were found by
 # `merino spsa tune` with the 27 terms, and proved by games against the defaults. The set `full` gains by them, too,
@@ -76,20 +72,26 @@ WITH_TERMS: Mapping[str, int] = {
 }
 
 
-_PHASE_NAMES = {Phase.ALWAYS: "", Phase.MIDDLEGAME: "middlegame", Phase.ENDGAME: "endgame"}
+_PHASE_NAMES = {registry.Phase.ALWAYS: "", registry.Phase.MIDDLEGAME: "middlegame", registry.Phase.ENDGAME: "endgame"}
 _SQUARE = re.compile(r"[a-h][1-8]")
 _INDENT, _ROW_WIDTH, _CELL, MAX_COLUMNS = " " * 6, 10, 5, 10  # characters, and cells in a line
 
 
-class LinearEvaluation(Evaluation):
+class LinearEvaluation(evaluation.Evaluation):
     """A set of terms under these weights in centipawns: float64[terms] in the order of the set, or two phases of it."""
 
     has_terms = has_attributed = True
 
-    def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms", terms: TermSet = TERMS) -> None:
+    def __init__(
+        self,
+        weights: np.ndarray,
+        k: float = outlook.DEFAULT_K,
+        name: str = "terms",
+        terms: registry.TermSet = registry.TERMS,
+    ) -> None:
         self.terms = terms
-        self.weights = simplest(np.asarray(weights, dtype=np.float64), len(terms))
-        self._table = by_stage(self.weights, len(terms))
+        self.weights = phases.simplest(np.asarray(weights, dtype=np.float64), len(terms))
+        self._table = phases.by_stage(self.weights, len(terms))
         self.weights.setflags(write=False)
         self.k, self.name = k, name
 
@@ -102,42 +104,41 @@ class LinearEvaluation(Evaluation):
     @property
     def identity(self) -> dict[str, Any]:
         """The weights, the set that they are for unless it is the default, and its version if it is the user's own."""
-        of = {} if self.terms is TERMS else {"terms": self.terms.name}
+        of = {} if self.terms is registry.TERMS else {"terms": self.terms.name}
         version = {"version": self.terms.version} if self.terms.version else {}
         return {"weights": self.weights.tolist(), **of, **version}
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
-        pawn_table = aligned_bytes(BYTES) if has_pawn_terms(self.terms) else None
-        install(self.terms, record)  # may raise, while the record is as it was
-        record[0]["evaluation_data"] = self._table.ctypes.data
-        record[0]["accumulators"] = 0 if pawn_table is None else pawn_table.ctypes.data
+        pawn_table = aligned_bytes(compiled.BYTES)
+        compiled.install(self.terms, record)  # may raise, while the record is as it was
+        record[0]["evaluation_data"], record[0]["accumulators"] = self._table.ctypes.data, pawn_table.ctypes.data
         return self._table, pawn_table
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""
-        return white_scores_of(positions, self.weights, self.terms)
+        return compiled.white_scores_of(positions, self.weights, self.terms)
 
     def scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation; one pass, so that it adds up in the same order as the search."""
-        return scores_of(positions, self.weights, self.terms)
+        return compiled.scores_of(positions, self.weights, self.terms)
 
     @property
-    def numbers(self) -> Mapping[str, Number]:
+    def numbers(self) -> Mapping[str, evaluation.Number]:
         """The weights by term, if both phases share one, and those of each phase: `KnightOutpost_mg`, `_eg`."""
-        found = dict[str, Number]()
-        for term, *pair in zip(self.terms, *halves(self.weights, len(self.terms)), strict=True):
+        found = dict[str, evaluation.Number]()
+        for term, *pair in zip(self.terms, *phases.halves(self.weights, len(self.terms)), strict=True):
             low, high = map(float, term.bounds)
             if pair[0] == pair[1]:
-                found[term.name] = Number(float(pair[0]), low, high)
-            for suffix, value in zip(SUFFIXES, pair, strict=True):
-                found[term.name + suffix] = Number(float(value), low, high, part_of=term.name)
+                found[term.name] = evaluation.Number(float(pair[0]), low, high)
+            for suffix, value in zip(phases.SUFFIXES, pair, strict=True):
+                found[term.name + suffix] = evaluation.Number(float(value), low, high, part_of=term.name)
         return found
 
     def with_numbers(self, values: Mapping[str, float]) -> LinearEvaluation:
         """See Evaluation."""
         super().with_numbers(values)
-        return LinearEvaluation(with_values(self.weights, values, self.terms), self.k, self.name, self.terms)
+        return LinearEvaluation(phases.with_values(self.weights, values, self.terms), self.k, self.name, self.terms)
 
     @property
     def search_numbers(self) -> Mapping[str, int]:
@@ -146,19 +147,20 @@ class LinearEvaluation(Evaluation):
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
         """Write a weights file."""
-        save(path, self.weights, [*header, note_of_k(self.k)] if self.k != DEFAULT_K else header, self.terms)
+        save(path, self.weights, [*header, note_of_k(self.k)] if self.k != outlook.DEFAULT_K else header, self.terms)
 
-    def describe(self, width: int = WIDTH) -> str:
+    def describe(self, width: int = evaluation.WIDTH) -> str:
         """The terms: name, weight, bounds, when they count, and the chess in a sentence."""
         return render_terms(self.weights, self.terms, width)
 
-    def explain(self, record: np.ndarray) -> Explanation:
+    def explain(self, record: np.ndarray) -> explanation.Explanation:
         """The score by terms, which sum to it."""
-        return explain(record, self.weights, self.k, self.terms)
+        lines = lines_of(record, self.weights, self.terms)
+        return explanation.explained(record, int(self.scores(record)[0]), self.k, lines)
 
-    def value_pieces(self, record: np.ndarray) -> PieceValues:
+    def value_pieces(self, record: np.ndarray) -> explanation.PieceValues:
         """What each piece is worth, three ways."""
-        return value_pieces(record, self.weights, self.k, self.terms)
+        return with_credits(super().value_pieces(record), record, self._table, self.terms)
 
     def attributed(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""
@@ -169,28 +171,28 @@ class LinearEvaluation(Evaluation):
         return as_mapping(self.weights, self.terms)
 
 
-def render_terms(weights: np.ndarray, terms: TermSet = TERMS, width: int = WIDTH) -> str:
+def render_terms(weights: np.ndarray, terms: registry.TermSet = registry.TERMS, width: int = evaluation.WIDTH) -> str:
     """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence.
 
     A weight with two values shows that of the middlegame and that of the endgame; a table shows those of its cells.
     """
-    rows, pairs = [], np.transpose(halves(weights, len(terms)))
+    rows, pairs = [], np.transpose(phases.halves(weights, len(terms)))
     is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
     if is_split:
         rows.append(f"{'two values: middlegame, endgame':>37}")
-    for group in (group for group in Group if any(term.group is group for term in terms)):
+    for group in (group for group in registry.Group if any(term.group is group for term in terms)):
         rows.append(f"{group.title} (times {group.multiplier:g})")
         for each, at in terms.to_read():
             if each.group is group:
                 rows += _head(each, at, pairs[at], is_split)
                 rows.append(textwrap.fill(each.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
-                rows += picture(each, pairs[at]) if isinstance(each, TermTable) else []
+                rows += picture(each, pairs[at]) if isinstance(each, registry.TermTable) else []
     return "\n".join(row.rstrip() for row in rows)
 
 
-def _head(each: Term | TermTable, at: slice, pairs: np.ndarray, is_split: bool) -> list[str]:
+def _head(each: registry.Term | registry.TermTable, at: slice, pairs: np.ndarray, is_split: bool) -> list[str]:
     """The line that begins the description of a term or table: number, name, weight, bounds, and when it counts."""
-    if isinstance(each, TermTable):
+    if isinstance(each, registry.TermTable):
         return [f"{at.start + 1:3} {each.name}, a table of {len(each.cells)} (numbers {at.start + 1} to {at.stop})"]
     low, high = each.bounds
     first, last = pairs[0]
@@ -198,7 +200,7 @@ def _head(each: Term | TermTable, at: slice, pairs: np.ndarray, is_split: bool) 
     return [f"{at.start + 1:3} {each.name:<21}{value}  {f'{low}..{high}':<10} {_PHASE_NAMES[each.phase]}"]
 
 
-def picture(table: TermTable, values: np.ndarray) -> list[str]:
+def picture(table: registry.TermTable, values: np.ndarray) -> list[str]:
     """The cells of a table, middlegame and endgame below each other where they differ; `values` is float64[cells, 2].
 
     A cell that the table lacks is a dot.

@@ -1,7 +1,5 @@
 """Which Python file the user's own set of terms is in. Imports nothing heavy: it is named on the way to `uciok`."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

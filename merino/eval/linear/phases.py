@@ -6,8 +6,6 @@ left (tapered evaluation): all of them is the middlegame, none the endgame; prom
 middlegame. So the score stays linear in the weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,11 +1,9 @@
 """What a term and a set of terms are. A set is filled by its `term` decorator; everything else is derived from it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Any, overload
+from typing import Any
 
 from merino.core.compiled.jit import kernel
 from merino.eval.linear.view import view_without, views
@@ -109,13 +107,7 @@ class TermSet(Sequence[Term]):
         self.name, self.views, self.view_without = name, views, view_without
         self._terms = list(terms)
 
-    @overload
-    def __getitem__(self, index: int) -> Term: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Term]: ...
-
-    def __getitem__(self, index: int | slice) -> Term | list[Term]:
+    def __getitem__(self, index: Any) -> Any:
         return self._terms[index]
 
     def __len__(self) -> int:

@@ -4,8 +4,6 @@ That file is named by the option --own-terms or by $MERINO_OWN_TERMS, never by a
 runs no code. It makes a set called TERMS out of what `merino.terms` offers.
 """
 
-from __future__ import annotations
-
 import copyreg
 import hashlib
 import sys
@@ -15,12 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from merino.core.common.files import SETTINGS, read_user_file, read_user_text
-from merino.core.common.text import did_you_mean
+from merino.core.common import files, text
 from merino.eval.evaluation import EvaluationError
+from merino.eval.linear import phases, registry
 from merino.eval.linear.own_file import own_file
-from merino.eval.linear.phases import SUFFIXES
-from merino.eval.linear.registry import Group, TermSet
 
 # The modules that fill the sets. A module is imported when its set is asked for: most runs need one.
 # Their order is that of the weights.
@@ -35,16 +31,16 @@ class TermSetError(EvaluationError):
     """A set of terms that is not there or cannot be used; the message says why."""
 
 
-def set_named(name: str) -> TermSet:
+def set_named(name: str) -> registry.TermSet:
     """The set of this name, one of Merino's or the user's own; raises TermSetError."""
     if name in _MODULES:
         modules = [import_module(f"merino.eval.linear.{module}") for module in _MODULES[name]]
-        found: TermSet = modules[0].TERMS
+        found: registry.TermSet = modules[0].TERMS
         return found
     own = _own_set()
     if own is not None and own.name == name:
         return own
-    hint = did_you_mean(name, names_of_sets())
+    hint = text.did_you_mean(name, names_of_sets())
     missing = "" if own else "; a set of your own comes with --own-terms FILE"
     raise TermSetError(f"there is no set of terms named {name[:40]!r}{hint or missing}")
 
@@ -55,7 +51,7 @@ def names_of_sets() -> tuple[str, ...]:
     return SETS if own is None else (*SETS, own.name)
 
 
-def derived(name: str, base: str, without: Iterable[str] = ()) -> TermSet:
+def derived(name: str, base: str, without: Iterable[str] = ()) -> registry.TermSet:
     """A new set with the terms and tables of another one, except those named in `without`; more can be added to it.
 
     Raises ValueError for the name of no term or table, and TermSetError for that of no set.
@@ -63,9 +59,9 @@ def derived(name: str, base: str, without: Iterable[str] = ()) -> TermSet:
     terms, dropped = set_named(base), list(without)
     for name_of_one in dropped:
         if name_of_one not in (known := [each.name for each, _ in terms.to_read()]):
-            raise ValueError(f"{base} has no term called {name_of_one!r}{did_you_mean(name_of_one, known)}")
+            raise ValueError(f"{base} has no term called {name_of_one!r}{text.did_you_mean(name_of_one, known)}")
     kept = [term for each, at in terms.to_read() if each.name not in dropped for term in terms[at]]
-    found = TermSet(name, terms.views, terms.view_without, kept)
+    found = registry.TermSet(name, terms.views, terms.view_without, kept)
     found.base = base
     return found
 
@@ -76,7 +72,7 @@ def version_of_own_set() -> str | None:
     return None if own is None else own.version
 
 
-def _own_set() -> TermSet | None:
+def _own_set() -> registry.TermSet | None:
     """The set in the user's file, None where none is named; raises TermSetError."""
     try:
         path = own_file()
@@ -86,10 +82,10 @@ def _own_set() -> TermSet | None:
 
 
 @cache
-def _set_in(path: Path) -> TermSet:
+def _set_in(path: Path) -> registry.TermSet:
     """The set that a file makes; raises TermSetError."""
     try:
-        source = read_user_text(path, SETTINGS)
+        source = files.read_user_text(path, files.SETTINGS)
     except OSError as error:
         raise TermSetError(f"cannot read your terms in '{path}': {error.strerror}") from error
     module = ModuleType(_OWN_MODULE)
@@ -101,7 +97,7 @@ def _set_in(path: Path) -> TermSet:
     except Exception as error:  # whatever the user's code raises
         raise TermSetError(f"the terms in '{path}' cannot be used: {type(error).__name__}: {error}") from error
     found = getattr(module, "TERMS", None)
-    if not isinstance(found, TermSet):
+    if not isinstance(found, registry.TermSet):
         raise TermSetError(f"'{path}' has no set of terms called TERMS, as derived() of merino.terms makes one")
     _check(found, path)
     helpers = _sources_beside(path, sys.modules.keys() - known)
@@ -114,12 +110,12 @@ def _sources_beside(path: Path, names: Iterable[str]) -> list[bytes]:
 
     The code of the terms may be made from them, too.
     """
-    files = (Path(getattr(sys.modules[name], "__file__", None) or "") for name in sorted(names))
-    sources = (file.absolute() for file in files if file.suffix == ".py" and "site-packages" not in file.parts)
-    return [read_user_file(file, SETTINGS) for file in sources if path.parent in file.parents]
+    paths = (Path(getattr(sys.modules[name], "__file__", None) or "") for name in sorted(names))
+    sources = (file.absolute() for file in paths if file.suffix == ".py" and "site-packages" not in file.parts)
+    return [files.read_user_file(file, files.SETTINGS) for file in sources if path.parent in file.parents]
 
 
-def _check(terms: TermSet, path: Path) -> None:
+def _check(terms: registry.TermSet, path: Path) -> None:
     """Raise TermSetError for a set that weights could not be kept for."""
     names = [term.name for term in terms]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -128,18 +124,20 @@ def _check(terms: TermSet, path: Path) -> None:
         raise TermSetError(f"'{path}': a set of your own needs another name than {terms.name!r}")
     if wrong is not None:
         raise TermSetError(f"'{path}': {wrong!r} cannot be a name; letters, digits and _ can")
-    if (meant := next((name for name in names if name == SET_WORD or name.endswith(SUFFIXES)), None)) is not None:
-        reserved = f"'{SET_WORD}', and names that end in {' or '.join(SUFFIXES)}"
+    if (
+        meant := next((name for name in names if name == SET_WORD or name.endswith(phases.SUFFIXES)), None)
+    ) is not None:
+        reserved = f"'{SET_WORD}', and names that end in {' or '.join(phases.SUFFIXES)}"
         raise TermSetError(f"'{path}': {meant!r} cannot be a name; {reserved}, mean other things in files of weights")
     if twice is not None:
         raise TermSetError(f"'{path}': two terms are called {twice!r}")
-    if not terms or terms[0].group is not Group.MATERIAL:
+    if not terms or terms[0].group is not registry.Group.MATERIAL:
         raise TermSetError(f"'{path}': the first term must be the value of a pawn")
 
 
-def _reduced(terms: TermSet) -> tuple[object, tuple[str]]:
+def _reduced(terms: registry.TermSet) -> tuple[object, tuple[str]]:
     """A set arrives in another process as the one of its name there."""
     return set_named, (terms.name,)
 
 
-copyreg.pickle(TermSet, _reduced)  # type: ignore[arg-type]
+copyreg.pickle(registry.TermSet, _reduced)  # type: ignore[arg-type]

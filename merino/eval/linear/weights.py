@@ -17,25 +17,12 @@ from pathlib import Path
 import numpy as np
 
 import merino.eval.linear.terms  # noqa: F401  (fills the default set)
-from merino.core.common import about
-from merino.core.common.files import (
-    LOCK_ENDING,
-    WEIGHTS,
-    first_there,
-    is_there,
-    names_in,
-    read_user_text,
-    text_of,
-    user_folder,
-    user_path,
-    write_whole,
-)
+from merino.core.common import about, files
 from merino.core.common.text import did_you_mean, in_one_line
-from merino.eval.evaluation import EvaluationError
+from merino.eval import evaluation, outlook
 from merino.eval.linear.phases import SUFFIXES, halves
 from merino.eval.linear.registry import TERMS, Term, TermSet
 from merino.eval.linear.sets import SET_WORD, TermSetError, set_named
-from merino.eval.outlook import DEFAULT_K
 
 SHIPPED = Path(about.SHIPPED)
 DEFAULT_FILE = SHIPPED / "default.txt"
@@ -48,7 +35,7 @@ _ORIGINS = "|".join((LEARNED, IMPROVED, EXPORTED, SAVED))
 _K_IN_COMMENT = re.compile(rf"^#(?! (?:{_ORIGINS}) ).*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 
-class WeightsError(EvaluationError):
+class WeightsError(evaluation.EvaluationError):
     """A weights file that cannot be used; the message names file, line and fault."""
 
 
@@ -59,28 +46,29 @@ def shipped(name: str, *endings: str) -> Path | None:
     """
     if Path(name).name != name:
         return None
-    return first_there(SHIPPED / f"{name}{ending}" for ending in ("", *(endings or ENDINGS)))
+    return files.first_there(SHIPPED / f"{name}{ending}" for ending in ("", *(endings or ENDINGS)))
 
 
-def active_file(asked_for: str | None = None) -> Path:
+def active_file(asked_for: str | None = None, *endings: str) -> Path:
     """The weights file asked for, by its path or by the name of one that comes with Merino, or else the one in use.
 
-    It need not exist if the user named it. Raises WeightsError.
+    Such a name may also be that of a file with one of these `endings`. The file need not exist if the user named it.
+    Raises WeightsError.
     """
     name = asked_for or os.environ.get(ENVIRONMENT_VARIABLE)
     if name:
         try:
-            path = user_path(name)
+            path = files.user_path(name)
         except OSError as error:
-            raise WeightsError(f"cannot read weights file '{name}': {error.strerror}") from error
-        return first_there((path,)) or shipped(name, ENDINGS[0]) or path
+            raise WeightsError(f"cannot read '{name}': {error.strerror}") from error
+        return files.first_there((path,)) or shipped(name, *(endings or ENDINGS[:1])) or path
     own = own_file()
-    return own if is_there(own) else DEFAULT_FILE
+    return own if files.is_there(own) else DEFAULT_FILE
 
 
 def own_file() -> Path:
     """The user's own weights, which are in use where none are named. The file need not exist."""
-    return user_folder("data") / "weights.txt"
+    return files.user_folder("data") / "weights.txt"
 
 
 def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:
@@ -105,7 +93,9 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
 
     Raises WeightsError.
     """
-    terms = list(terms) if not isinstance(terms, TermSet) else _of_this_set(terms, text, source)
+    if isinstance(terms, TermSet) and (found := set_in(text, source)) is not terms:
+        raise WeightsError(f"{source}: it is for the set '{found.name}', and '{terms.name}' is wanted")
+    terms = terms if isinstance(terms, TermSet) else list(terms)
     known = {term.name: term for term in terms}
     values: dict[str, tuple[float, ...]] = {}
     for where, line, words in _lines(text, source):
@@ -115,16 +105,16 @@ def parse(text: str, source: str, terms: Iterable[Term] = TERMS) -> np.ndarray:
             raise WeightsError(
                 f"{where}: expected 'Name value' or 'Name middlegame endgame', found {line.strip()[:60]!r}"
             )
-        name, found = words[0], tuple(_number(word, where) for word in words[1:])
+        name, pair = words[0], tuple(_number(word, where) for word in words[1:])
         if name not in known:
             raise WeightsError(f"{where}: no term is called {name[:40]!r}{did_you_mean(name, known)}")
         if name in values:
             raise WeightsError(f"{where}: {name} is given twice")
         low, high = known[name].bounds
-        for word, value in zip(words[1:], found, strict=True):
+        for word, value in zip(words[1:], pair, strict=True):
             if not low <= value <= high:
                 raise WeightsError(f"{where}: {name} = {word} is outside {low}..{high}")
-        values[name] = found
+        values[name] = pair
     if not values:
         raise WeightsError(f"{source}: it names no term of the evaluation")
     values |= _defaults_of([term for name, term in known.items() if name not in values], source, terms)
@@ -145,14 +135,6 @@ def set_in(text: str, source: str) -> TermSet:
         except TermSetError as error:
             raise WeightsError(f"{where}: {error}") from error
     return TERMS if found is None else found
-
-
-def _of_this_set(terms: TermSet, text: str, source: str) -> TermSet:
-    """The set; raises WeightsError if the file is for another."""
-    found = set_in(text, source)
-    if found is not terms:
-        raise WeightsError(f"{source}: it is for the set '{found.name}', and '{terms.name}' is wanted")
-    return terms
 
 
 def _lines(text: str, source: str) -> Iterator[tuple[str, str, list[str]]]:
@@ -188,7 +170,7 @@ def k_in(text: str, source: str) -> float:
     in which `source` names the file.
     """
     found = _K_IN_COMMENT.search(text)
-    k = float(found[1]) if found else DEFAULT_K
+    k = float(found[1]) if found else outlook.DEFAULT_K
     if k <= 0:
         raise WeightsError(f"'{source}': K {found[1] if found else k} in a comment is not above 0")
     return k
@@ -201,7 +183,7 @@ def note_of_k(k: float) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return read_user_text(path, WEIGHTS)
+        return files.read_user_text(path, files.WEIGHTS)
     except OSError as error:
         raise WeightsError(f"cannot read weights file '{path}': {reason_of(error, path)}") from error
 
@@ -209,7 +191,7 @@ def _text(path: Path) -> str:
 def text_in(content: bytes, path: Path) -> str:
     """The text of the content of the weights file `path`; raises WeightsError."""
     try:
-        return text_of(content, path)
+        return files.text_of(content, path)
     except OSError as error:
         raise WeightsError(f"cannot read weights file '{path}': {error.strerror}") from error
 
@@ -225,8 +207,8 @@ def names_like(path: Path) -> list[str]:
 
     They may also have its ending. Companions of it, such as its lock and the old weights, are never meant.
     """
-    endings = {*ENDINGS, path.suffix} - {LOCK_ENDING}
-    others = map(Path, names_in(path.parent))
+    endings = {*ENDINGS, path.suffix} - {files.LOCK_ENDING}
+    others = map(Path, files.names_in(path.parent))
     return [str(name) for name in others if name.suffix in endings and not name.stem.startswith(f"{path.stem}.")]
 
 
@@ -337,4 +319,4 @@ def _revalued(line: str, values: Mapping[str, tuple[float, ...]]) -> str:
 
 def save(path: Path, weights: np.ndarray, header: Iterable[str] = (), terms: TermSet = TERMS) -> None:
     """Write a weights file whole or not at all; raises OSError where there is no folder, or it cannot be written."""
-    write_whole(path, render(as_mapping(weights, terms), header, terms).encode())
+    files.write_whole(path, render(as_mapping(weights, terms), header, terms).encode())

@@ -17,8 +17,6 @@ group. A map such as `KING[.../...]` names the group of each square by a letter 
 drawn: the eighth rank of the own side first, as in a FEN.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,24 +30,7 @@ from numba import literal_unroll
 
 from merino.core.board.bitboard import ONE, SQUARE_NAMES, SQUARES, U64, ZERO, lsb, mirror, popcount
 from merino.core.compiled.jit import kernel
-from merino.eval.net.view import (
-    BOARD,
-    DESTINATIONS,
-    FILE_PAIRS,
-    GROUPS,
-    KINDS,
-    LINES_OF_PAIRS,
-    OCCUPIED,
-    RANK_PAIRS,
-    VIEW_SIZE,
-    files_of,
-    fill_board,
-    fill_file_pairs,
-    fill_moves,
-    fill_rank_pairs,
-    pieces_in,
-    ranks_of,
-)
+from merino.eval.net import view as views
 
 
 def _the_same(element: int) -> int:
@@ -148,7 +129,7 @@ class Block:
         is_pair = PIECE in self.domains
         kinds = prod(len(domain) for domain in self.domains if domain in (ROLE, COLOUR))
         tuple_at = _pair_at if is_pair else self._tuple_at
-        every = product(range(GROUPS * LINES_OF_PAIRS if is_pair else kinds), range(64))
+        every = product(range(views.GROUPS * views.LINES_OF_PAIRS if is_pair else kinds), range(64))
         found = [self.indices.get(tuple_at(kind, element), NO_TUPLE) for kind, element in every]
         return np.array(found, dtype=np.int32).reshape(-1, 64)
 
@@ -189,8 +170,8 @@ class Block:
 
 
 def _pair_at(kind: int, element: int) -> tuple[int, ...]:
-    group, line = divmod(kind, LINES_OF_PAIRS)
-    first, second = divmod(element, KINDS)
+    group, line = divmod(kind, views.LINES_OF_PAIRS)
+    first, second = divmod(element, views.KINDS)
     return line, 4 * group + first, second
 
 
@@ -216,31 +197,31 @@ def _block(name: str, sentence: str, *domains: Domain, **more: Any) -> Callable[
 @_block("ALL", "{piece} on {place}", FILE, RANK, ROLE, COLOUR, changes=MOVED_KINDS)
 def _squares_with(view, role, colour):
     """The squares with such a piece."""
-    return pieces_in(view, role, colour)
+    return views.pieces_in(view, role, colour)
 
 
 @_block("H", "{piece} on file {place}", FILE, ROLE, COLOUR, changes=MOVED_KINDS)
 def _files_with(view, role, colour):
     """The files with such a piece."""
-    return files_of(pieces_in(view, role, colour))
+    return views.files_of(views.pieces_in(view, role, colour))
 
 
 @_block("V", "{piece} on rank {place}", RANK, ROLE, COLOUR, changes=MOVED_KINDS)
 def _ranks_with(view, role, colour):
     """The ranks with such a piece."""
-    return ranks_of(pieces_in(view, role, colour))
+    return views.ranks_of(views.pieces_in(view, role, colour))
 
 
 @_block("D1", "{piece} on diagonal {place}", FALLING, ROLE, COLOUR, changes=MOVED_KINDS, twin="D2")
 def _diagonals_with(view, role, colour):
     """The diagonals with such a piece, along a8-h1."""
-    return _diagonals_of(pieces_in(view, role, colour))
+    return _diagonals_of(views.pieces_in(view, role, colour))
 
 
 @_block("D2", "{piece} on diagonal {place}", RISING, ROLE, COLOUR, changes=MOVED_KINDS, twin="D1")
 def _other_diagonals_with(view, role, colour):
     """The diagonals with such a piece, along a1-h8."""
-    return _diagonals_of(mirror(pieces_in(view, role, colour)))
+    return _diagonals_of(mirror(views.pieces_in(view, role, colour)))
 
 
 @kernel
@@ -260,7 +241,7 @@ _EVEN_RANKS, _EVEN_PAIRS, _LOWER_HALF = U64(0x00FF_00FF_00FF_00FF), U64(0x0000_F
 )  # fmt: skip
 def _pairs_on_rank(view, kind):
     """The pairs on a rank in which the second piece is to the right of the first, with only empty squares between."""
-    return view[RANK_PAIRS + kind]
+    return view[views.RANK_PAIRS + kind]
 
 
 @_block(
@@ -269,32 +250,32 @@ def _pairs_on_rank(view, kind):
 )  # fmt: skip
 def _pairs_on_file(view, kind):
     """The pairs on a file in which the second piece is above the first, with only empty squares between."""
-    return view[FILE_PAIRS + kind]
+    return view[views.FILE_PAIRS + kind]
 
 
 @_block("MB", "{piece} can move to {place}", SQUARE, ROLE, COLOUR, facts=MOVES, most=768)
 def _squares_to_move_to(view, role, colour):
     """The squares that such a piece can move to."""
-    return view[DESTINATIONS + 2 * role + colour]
+    return view[views.DESTINATIONS + 2 * role + colour]
 
 
 @_block("MC", "squares that {piece} can move to: {place}", ROLE, COLOUR, COUNT, facts=MOVES)
 def _number_of_squares(view, role, colour):
     """The number of squares that such pieces can move to, up to the maximum for the role; none on an empty board."""
-    if view[OCCUPIED] == ZERO:
+    if view[views.OCCUPIED] == ZERO:
         return ZERO
-    return ONE << U64(min(popcount(view[DESTINATIONS + 2 * role + colour]), _MAX_MOVES[role]))
+    return ONE << U64(min(popcount(view[views.DESTINATIONS + 2 * role + colour]), _MAX_MOVES[role]))
 
 
 _MAX_MOVES = np.array(MAX_MOVES)
-_EACH_GROUP = U64(sum(1 << LINES_OF_PAIRS * group for group in range(GROUPS)))
+_EACH_GROUP = U64(sum(1 << views.LINES_OF_PAIRS * group for group in range(views.GROUPS)))
 MEMBERS = tuple(block.members for block in BLOCKS.values())
 NUMBERS = {name: number for number, name in enumerate(BLOCKS)}
 FACTS_OF, CHANGES_OF, _KINDS_OF = (
     np.array([of(block) for block in BLOCKS.values()])
     for of in (lambda block: block.facts, lambda block: block.changes, lambda block: len(block.numbers))
 )
-_INDICES = np.array([np.resize(block.numbers, (GROUPS * LINES_OF_PAIRS, 64)) for block in BLOCKS.values()])
+_INDICES = np.array([np.resize(block.numbers, (views.GROUPS * views.LINES_OF_PAIRS, 64)) for block in BLOCKS.values()])
 
 
 @kernel
@@ -303,17 +284,17 @@ def kinds_changed(changes, difference):
     if changes == MOVED_KINDS:
         return difference.kinds
     if changes == PAIRS_ON_RANKS:
-        return ranks_of(difference.squares) * _EACH_GROUP
+        return views.ranks_of(difference.squares) * _EACH_GROUP
     if changes == PAIRS_ON_FILES:
-        return files_of(difference.squares) * _EACH_GROUP
-    return (ONE << U64(KINDS)) - ONE
+        return views.files_of(difference.squares) * _EACH_GROUP
+    return (ONE << U64(views.KINDS)) - ONE
 
 
 @kernel
 def fill_facts(view, wanted):
     """Fill in the facts of a view that are wanted, as bits."""
     if wanted & MOVES:
-        fill_moves(view)
+        views.fill_moves(view)
     if wanted & (NEXT_ON_RANKS | NEXT_ON_FILES):
         _fill_pairs(view, ~ZERO, wanted)
 
@@ -322,9 +303,9 @@ def fill_facts(view, wanted):
 def renew_facts(before, after, difference, wanted):
     """The same for a view that differs by little from another one with these facts."""
     if wanted & MOVES:
-        fill_moves(after)
+        views.fill_moves(after)
     if wanted & (NEXT_ON_RANKS | NEXT_ON_FILES):
-        for word in range(BOARD, VIEW_SIZE):
+        for word in range(views.BOARD, views.VIEW_SIZE):
             after[word] = before[word]
         _fill_pairs(after, difference.squares, wanted)
 
@@ -332,11 +313,11 @@ def renew_facts(before, after, difference, wanted):
 @kernel
 def _fill_pairs(view, squares, wanted):
     """Fill in the pieces on these squares, and the pairs on their ranks and files."""
-    fill_board(view, squares)
+    views.fill_board(view, squares)
     if wanted & NEXT_ON_RANKS:
-        fill_rank_pairs(view, ranks_of(squares))
+        views.fill_rank_pairs(view, views.ranks_of(squares))
     if wanted & NEXT_ON_FILES:
-        fill_file_pairs(view, files_of(squares))
+        views.fill_file_pairs(view, views.files_of(squares))
 
 
 @kernel

@@ -13,16 +13,12 @@ import numpy as np
 from merino.core.board.bitboard import U64
 from merino.core.board.position import POSITION, side_to_move
 from merino.core.common.text import in_one_line
-from merino.core.compiled.jit import entry
-from merino.core.compiled.lanes import LANES, LANES_SIZE
+from merino.core.compiled import jit, lanes
 from merino.core.compiled.memory import CACHE_LINE, aligned_bytes
 from merino.eval.evaluation import WIDTH, Evaluation, EvaluationError
-from merino.eval.net import play
-from merino.eval.net.features import NO_ROW, PIECE_FEATURES, ROW_OF_FEATURE, SCRATCH, is_by_piece
-from merino.eval.net.file import as_text, digest, save_net
+from merino.eval.net import features, file, play, updates
 from merino.eval.net.network import FINE_SQUARE, MAX_MEN, MAX_PIECES, QV, SCALE, NetError, Network
 from merino.eval.net.play import fill_sums, fill_values, net_at, output_of, sum_of_values
-from merino.eval.net.updates import install_by_values, install_of, kept_bytes
 from merino.eval.net.view import VIEW_SIZE
 
 
@@ -43,19 +39,19 @@ class NetEvaluation(Evaluation):
     @property
     def identity(self) -> dict[str, Any]:
         """The file of the net, as text."""
-        return {"net": as_text(self.network)}
+        return {"net": file.as_text(self.network)}
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
         plies = record.dtype["plies"].shape[0]
         numbers = self._numbers.copy()
-        row = LANES_SIZE * int(numbers[play.BLOCKS])
+        row = lanes.LANES_SIZE * int(numbers[play.BLOCKS])
         numbers[play.PLIES] = plies
         numbers[play.OTHERS] = 2 * plies * row + -(-8 * plies // CACHE_LINE) * CACHE_LINE  # behind sums and keys
         wanted = self.network.shape.feature_set
-        kept = aligned_bytes(int(numbers[play.OTHERS]) + kept_bytes(wanted, plies, row))
+        kept = aligned_bytes(int(numbers[play.OTHERS]) + updates.kept_bytes(wanted, plies, row))
         blocks = int(numbers[play.BLOCKS])
-        install = install_by_values if self.has_attributed else install_of(wanted, blocks)
+        install = updates.install_by_values if self.has_attributed else updates.install_of(wanted, blocks)
         install(record)  # may raise, while the record is as it was
         record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
         return kept, numbers, self._arrays
@@ -72,7 +68,7 @@ class NetEvaluation(Evaluation):
         """White's scores, and each piece's value to its owner if that is asked for."""
         scores, values = np.zeros(len(positions)), np.zeros((len(positions) if with_values else 0, 64))
         # Compiled code would free an array of its own after taking its address.
-        memory = np.zeros(2 * LANES * int(self._numbers[play.BLOCKS]), dtype=np.int16)
+        memory = np.zeros(2 * lanes.LANES * int(self._numbers[play.BLOCKS]), dtype=np.int16)
         _score_all(countable(positions), self._numbers, memory, self.has_attributed, scores, values)
         return scores, values
 
@@ -80,7 +76,7 @@ class NetEvaluation(Evaluation):
         """Write a net file; `header` is added to the description of the net."""
         notes = list(header)
         about = {**self.network.about, "notes": notes} if notes else self.network.about
-        save_net(replace(self.network, k=self.k, about=about), path)
+        file.save_net(replace(self.network, k=self.k, about=about), path)
 
     @property
     def search_numbers(self) -> Mapping[str, int]:
@@ -95,7 +91,7 @@ class NetEvaluation(Evaluation):
 
     def describe(self, width: int = WIDTH) -> str:
         """Its shape and how it was made."""
-        lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(self.network)}"]
+        lines = [f"{self.network.shape}; K {self.k:.1f}; {file.digest(self.network)}"]
         lines += _entries({"search": self.network.search} if self.network.search else {})
         lines += _entries(self.network.about)
         return "\n".join(in_one_line(line)[:width] for line in lines)
@@ -129,8 +125,8 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     shape, weights = network.shape, network.weights
     wanted = shape.feature_set
     inputs = _with_values(weights) if shape.piece_values else weights["inputs"]
-    blocks = -(-inputs.shape[1] // LANES)
-    width = LANES * blocks
+    blocks = -(-inputs.shape[1] // lanes.LANES)
+    width = lanes.LANES * blocks
     arrays = {
         play.INPUTS: _widened(inputs, width),
         play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
@@ -138,8 +134,8 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         play.UNITS: _units(network),
         play.PROGRAM: wanted.program,
     }
-    if is_by_piece(wanted):
-        arrays[play.PIECE_ROWS] = arrays[play.INPUTS][PIECE_FEATURES.reshape(2, -1).T]
+    if features.is_by_piece(wanted):
+        arrays[play.PIECE_ROWS] = arrays[play.INPUTS][features.PIECE_FEATURES.reshape(2, -1).T]
     second = -(-shape.second // play.FOUR) * play.FOUR
     if second:
         arrays[play.MIDDLE] = _halves(_widened(weights["middle"], second).T, shape.hidden, width)
@@ -181,7 +177,7 @@ def _with_values(weights: Mapping[str, np.ndarray]) -> np.ndarray:
     if largest * MAX_PIECES > np.iinfo(np.int16).max:
         raise NetError(f"a constant of {largest} / {QV} is too large: the sum of {MAX_PIECES} overflows 16 bits")
     behind = np.concatenate([weights["values"], constants[:, None]], axis=1)
-    rows = np.where((ROW_OF_FEATURE == NO_ROW)[:, None], 0, behind[ROW_OF_FEATURE])
+    rows = np.where((features.ROW_OF_FEATURE == features.NO_ROW)[:, None], 0, behind[features.ROW_OF_FEATURE])
     return np.concatenate([weights["inputs"], rows.astype(np.int16)], axis=1)
 
 
@@ -197,14 +193,14 @@ def _halves(rows: np.ndarray, hidden: int, width: int) -> np.ndarray:
     return np.concatenate([_widened(rows[:, :hidden], width), _widened(rows[:, hidden:], width)], axis=1)
 
 
-@entry
+@jit.entry
 def _score_all(positions, numbers, memory, by_values, scores, values):
     """Fill `scores`, float64[n], with White's scores, and `values`, unless it is empty, with each piece's to its owner.
 
     `values` is float64[n, 64], and of a piece-value net. `memory`, int16[2 * 32 * blocks], is for the sums.
     """
     net, sums = net_at(numbers.ctypes.data), U64(memory.ctypes.data)
-    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(features.SCRATCH, dtype=np.int32)
     active = np.zeros(np.int64(numbers[play.MAX_ACTIVE]), dtype=np.int32)
     for index in range(len(positions)):
         position = positions[index]

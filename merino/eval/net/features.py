@@ -6,38 +6,26 @@ thesis (see `eval.net.blocks`), however the expression is written. `MIRRORED(...
 is mirrored left to right where the own king is on the files e to h, so that it is always on the files a to d.
 """
 
-from __future__ import annotations
-
+import ast
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate
 from math import prod
-from typing import NamedTuple, NoReturn, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, SQUARES
 from merino.core.compiled.jit import entry, kernel
 from merino.eval.evaluation import EvaluationError
-from merino.eval.net.blocks import (
-    BLOCKS,
-    FACTS_OF,
-    KING8_MAP,
-    KINGS,
-    NUMBERS,
-    Block,
-    KingBlock,
-    active_of_block,
-    fill_facts,
-    king_block,
-)
+from merino.eval.net import blocks
 from merino.eval.net.view import OWN, VIEW_SIZE, king_in, look, mirror_view, pieces_in
 
 MAX_FEATURES = 1 << 17  # features of a set
 MAX_FACTORS = 3
 MAX_TERMS = 64
-MAX_DEPTH = 32  # of parentheses
+MAX_OPERATORS = 400  # and parentheses of an expression
 MAX_ACTIVE = 1 << 14
 SCRATCH = 1024  # more than any block has active at once
 
@@ -51,7 +39,7 @@ MOVING, NEEDS_KING, FACTORS = range(3)
 KING_SQUARES = FACTORS + 3 * MAX_FACTORS
 PROGRAM_WIDTH = KING_SQUARES + 64
 
-_TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z_0-9]*(?:\[[^\]\s]*\]?)?)|([+*()])|(\S))")
+_MAP = re.compile(r"\[([0-9A-Za-z/]*)\]")
 
 
 class FeatureError(EvaluationError):
@@ -83,14 +71,14 @@ class Summand(NamedTuple):
     @property
     def moving(self) -> list[Factor]:
         """The factors that do not follow from the own king alone."""
-        return [factor for factor in self.factors if factor.block in BLOCKS]
+        return [factor for factor in self.factors if factor.block in blocks.BLOCKS]
 
     @property
     def kings(self) -> np.ndarray:
         """The offset and what all factors of the own king add to it, by the king's square, int64[64]."""
         found = np.full(64, self.offset, dtype=np.int64)
         for name, stride, is_mirrored in self.factors:
-            if block := king_block(name):
+            if block := blocks.king_block(name):
                 places = [block.places[square ^ 7 if is_mirrored and square & RIGHT else square] for square in SQUARES]
                 found += stride * np.array(places)
         return found
@@ -112,7 +100,7 @@ class FeatureSet:
         for row, term in zip(rows, self.terms, strict=True):
             row[MOVING], row[NEEDS_KING] = len(term.moving), len(term.moving) < len(term.factors)
             for index, (block, stride, is_mirrored) in enumerate(term.moving):
-                row[FACTORS + 3 * index : FACTORS + 3 * index + 3] = NUMBERS[block], stride, is_mirrored
+                row[FACTORS + 3 * index : FACTORS + 3 * index + 3] = blocks.NUMBERS[block], stride, is_mirrored
             row[KING_SQUARES:] = term.kings
         return rows
 
@@ -147,9 +135,9 @@ class FeatureSet:
         raise IndexError(f"{self.name} has no feature {index}")
 
 
-def block_of(name: str) -> Block | KingBlock:
+def block_of(name: str) -> blocks.Block | blocks.KingBlock:
     """The block of a name that has been read."""
-    return BLOCKS[name] if name in BLOCKS else cast(KingBlock, king_block(name))
+    return blocks.BLOCKS[name] if name in blocks.BLOCKS else cast(blocks.KingBlock, blocks.king_block(name))
 
 
 def features(expression: str) -> FeatureSet:
@@ -167,7 +155,7 @@ class _Parsed(NamedTuple):
 
 @cache
 def _parsed(expression: str) -> FeatureSet:
-    parts = _ExpressionReader(expression).whole()
+    parts = _summands(expression)
     offsets = accumulate((part.size for part in parts), initial=0)
     listed = tuple(Part(part.name, part.size, offset) for part, offset in zip(parts, offsets, strict=False))
     _, size, terms = _joined(parts)
@@ -179,83 +167,43 @@ def _parsed(expression: str) -> FeatureSet:
     return found
 
 
-class _ExpressionReader:
-    """Reads an expression: sums of products of blocks and of sums in parentheses."""
+def _summands(text: str) -> list[_Parsed]:
+    """The summands of an expression: sums of products of blocks and of sums in parentheses. Raises FeatureError."""
+    operators = sum(map(text.count, "+*("))
+    if operators > MAX_OPERATORS:
+        raise _fault(text, f"it has {operators} operators and parentheses, and {MAX_OPERATORS} are the most")
+    try:  # Python's own parser takes it apart; a map is written as a part of the block's name
+        tree = ast.parse(_MAP.sub(lambda found: f"__{found[1].replace('/', '_')}", text), mode="eval")
+    except (SyntaxError, ValueError):
+        raise _fault(text, "a block or an operator is missing, or a parenthesis") from None
 
-    def __init__(self, text: str) -> None:
-        self._text, self._at, self._depth = text, 0, 0
-        found = [(match.start(match.lastindex or 0), match[match.lastindex or 0]) for match in _TOKEN.finditer(text)]
-        self._tokens = [*found, (None, "")]
+    def summands(node: ast.expr) -> list[_Parsed]:
+        match node:
+            case ast.BinOp(left, ast.Add(), right):
+                return summands(left) + summands(right)
+            case ast.BinOp(left, ast.Mult(), right):
+                product = _times(_joined(summands(left)), _joined(summands(right)))
+                if product.size > MAX_FEATURES:
+                    raise _fault(text, f"'{product.name}' has {product.size}, and {MAX_FEATURES} is the most")
+                return [product]
+            case ast.Call(ast.Name(word), [inside], []) if word.upper() == MIRRORED:
+                return [_mirrored(summands(inside))]
+            case ast.Name(word):
+                before, is_map, drawn = word.partition("__")
+                name = before.upper() + (f"[{drawn.replace('_', '/')}]" if is_map else "")
+                if name in blocks.BLOCKS or blocks.king_block(name):
+                    return [_Parsed(name, block_of(name).size, (Summand(0, (Factor(name, 1),)),))]
+                known = (
+                    f"there are {', '.join([*blocks.BLOCKS, *blocks.KINGS])}, and maps such as KING[{blocks.KING8_MAP}]"
+                )
+                raise _fault(text, f"no block '{name}' ({known})")
+        raise _fault(text, "a block is expected")
 
-    def whole(self) -> list[_Parsed]:
-        """The summands of the expression."""
-        found = self._summands()
-        if self._next:
-            self._fail("an operator is expected")
-        return found
-
-    def _summands(self) -> list[_Parsed]:
-        found = self._product()
-        while self._next == "+":
-            self._at += 1
-            found += self._product()
-        return found
-
-    def _product(self) -> list[_Parsed]:
-        """The text between two `+`: the summands of a sum in parentheses, else one summand."""
-        found = self._factor()
-        while self._next == "*":
-            self._at += 1
-            found = [_times(_joined(found), _joined(self._factor()))]
-            if found[0].size > MAX_FEATURES:
-                self._fail(f"so far {found[0].size} features, and {MAX_FEATURES} is the most")
-        return found
-
-    def _factor(self) -> list[_Parsed]:
-        if self._next == "(":
-            return self._in_parentheses()
-        before, bracket, behind = self._next.partition("[")
-        name = before.upper() + bracket + behind
-        if name == MIRRORED:
-            self._at += 1
-            if self._next != "(":
-                self._fail("an opening parenthesis is expected")
-            return [_mirrored(self._in_parentheses())]
-        if name not in BLOCKS and not king_block(name):
-            self._fail(_unknown(self._next, before.upper()))
-        self._at += 1
-        return [_Parsed(name, block_of(name).size, (Summand(0, (Factor(name, 1),)),))]
-
-    def _in_parentheses(self) -> list[_Parsed]:
-        if self._depth == MAX_DEPTH:
-            self._fail(f"more than {MAX_DEPTH} parentheses are open")
-        self._at, self._depth = self._at + 1, self._depth + 1
-        found = self._summands()
-        if self._next != ")":
-            self._fail("a closing parenthesis is expected")
-        self._at, self._depth = self._at + 1, self._depth - 1
-        return found
-
-    @property
-    def _next(self) -> str:
-        """The token that follows, "" at the end."""
-        return self._tokens[self._at][1]
-
-    def _fail(self, reason: str) -> NoReturn:
-        start = self._tokens[self._at][0]
-        place = "at the end" if start is None else f"at column {start + 1}"
-        raise FeatureError(f"'{self._text[:60]}' is not a feature set: {place}, {reason}")
+    return summands(tree.body)
 
 
-def _unknown(word: str, name: str) -> str:
-    """Why a word is no block; `name` is what stands before a bracket."""
-    if not name.isidentifier():
-        return "a block is expected"
-    if "[" in word and name != "KING":
-        return f"only KING has a map, not {name}"
-    if "[" in word:
-        return f"a map of the own king is KING[{KING8_MAP}], for instance"
-    return f"no block '{word}' (there are {', '.join([*BLOCKS, *KINGS])})"
+def _fault(text: str, reason: str) -> FeatureError:
+    return FeatureError(f"'{text[:60]}' is not a feature set: {reason}")
 
 
 def _mirrored(parts: list[_Parsed]) -> _Parsed:
@@ -305,9 +253,9 @@ def active_features(view, program, scratch, active):
             if is_mirrored != (program[term, factor + 2] != 0 and king & RIGHT != 0):
                 mirror_view(view)
                 is_mirrored, facts = not is_mirrored, 0
-            fill_facts(view, FACTS_OF[block] & ~facts)
-            facts |= FACTS_OF[block]
-            found = active_of_block(block, view, scratch)
+            blocks.fill_facts(view, blocks.FACTS_OF[block] & ~facts)
+            facts |= blocks.FACTS_OF[block]
+            found = blocks.active_of_block(block, view, scratch)
             for other in range(found - 1, -1, -1):
                 for known in range(count):
                     active[total + other * count + known] = active[total + known] + stride * scratch[other]
@@ -358,11 +306,6 @@ def is_by_piece(wanted: FeatureSet) -> bool:
 def is_by_piece_and_king(wanted: FeatureSet) -> bool:
     """Whether each feature is one piece on one square, for some squares of the own king or for all."""
     return all([factor.block for factor in term.moving] == ["ALL"] for term in wanted.terms)
-
-
-def rows_of_pieces(wanted: FeatureSet) -> np.ndarray:
-    """PIECE_FEATURES, or int32[0, 14, 64] if features are not single pieces."""
-    return PIECE_FEATURES if is_by_piece(wanted) else PIECE_FEATURES[:0]
 
 
 def piece_features(term: Summand) -> np.ndarray:

@@ -8,8 +8,6 @@ itself and of the layers (`core.common.sealed`); nets of Merino 1.0 have none. T
 padded to a multiple of 64 bytes; inputs by colour, role and square, squared clipped ReLU.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -20,70 +18,40 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.errors import real_number, whole_number
-from merino.core.common.files import (
-    HEAD_BYTES,
-    NET,
-    WEIGHTS,
-    Kind,
-    is_utf_16,
-    open_user_file,
-    read_user_file,
-    write_whole,
-)
+from merino.core.common import errors, files
 from merino.core.common.sealed import DamageError, check, parsed, sealed
-from merino.eval.evaluation import MAX_K, MIN_K, EvaluationError
-from merino.eval.net.network import (
-    COARSE,
-    FINE_QA,
-    FINE_QC,
-    MAX_FINE_QB,
-    MAX_NEURONS,
-    MAX_QB,
-    MAX_SECOND,
-    OUTPUTS,
-    QA,
-    QB,
-    QR,
-    QV,
-    SCALE,
-    VALUE,
-    NetError,
-    Network,
-    Quanta,
-    Shape,
-    check_play,
-)
-from merino.eval.outlook import DEFAULT_K
+from merino.eval import evaluation, outlook
+from merino.eval.net import network as nets
+from merino.eval.net.network import NetError, Network, Shape
 
 MAGIC = b"Merino net "
 ONE_OUTPUT, PIECE_VALUES, SEVERAL_OUTPUTS = VERSIONS = (1, 2, 3)
 ALIGNMENT = 64
-_PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
+_PIECE_VALUES = {"rows": nets.QR, "constants": nets.QV, "unit": nets.VALUE}
 
 
 def begins_like_net(head: bytes) -> bool:
     """Whether a file that begins like this is a Merino net, or not text, as the nets of other trainers."""
-    return head.startswith(MAGIC) or b"\0" in head and not is_utf_16(head)
+    return head.startswith(MAGIC) or b"\0" in head and not files.is_utf_16(head)
 
 
 def is_net_file(path: Path) -> bool:
     """Whether a file begins like a net; one that cannot be read does not."""
     try:
-        with open_user_file(path, NET) as file:
-            return begins_like_net(file.read(HEAD_BYTES))
+        with files.open_user_file(path, files.NET) as file:
+            return begins_like_net(file.read(files.HEAD_BYTES))
     except OSError:
         return False
 
 
-def kind_of(head: bytes) -> Kind:
+def kind_of(head: bytes) -> files.Kind:
     """The kind of a file of an evaluation that begins like this: a net, or a weights file."""
-    return NET if begins_like_net(head) else WEIGHTS
+    return files.NET if begins_like_net(head) else files.WEIGHTS
 
 
 def save_net(network: Network, path: Path) -> None:
     """Write the file whole or not at all; raises OSError."""
-    write_whole(path, as_bytes(network))
+    files.write_whole(path, as_bytes(network))
 
 
 def as_bytes(network: Network) -> bytes:
@@ -119,7 +87,7 @@ def _header_of(network: Network) -> dict[str, Any]:
         "activation": shape.activation,
         "qa": network.quanta.qa,
         "qb": network.quanta.qb,
-        "scale": SCALE,
+        "scale": nets.SCALE,
         "k": network.k,
         "about": dict(network.about),
     }
@@ -137,7 +105,7 @@ def _header_of(network: Network) -> dict[str, Any]:
 def load_net(path: Path) -> Network:
     """The net in a file; raises NetError."""
     try:
-        content = read_user_file(path, NET)
+        content = files.read_user_file(path, files.NET)
     except OSError as error:
         raise NetError(f"cannot read net '{path}': {error.strerror}") from error
     return net_in(content, path)
@@ -147,7 +115,7 @@ def net_in(content: bytes, path: Path) -> Network:
     """The net of the content of the file `path`; raises NetError, which names the file."""
     try:
         return read_net(content, str(path))
-    except EvaluationError as error:
+    except evaluation.EvaluationError as error:
         raise NetError(f"'{path}' is not a usable net: {error}") from error
 
 
@@ -164,73 +132,61 @@ def _ours(content: bytes, name: str | None) -> Network:
         raise NetError(f"its version is {version[:20].decode('latin-1')!r}, and {known}")
     if len(lines) < 3:
         raise NetError("its header is cut off")
-    header = _header(lines[1])
-    shape = _shape(header, int(version))
+    header, shape = _read_header(lines[1], int(version))
     at = len(lines[0]) + len(lines[1]) + 2
     at += -at % ALIGNMENT
     sizes = shape.layers()
     wanted = at + 2 * sum(prod(size) for size in sizes.values())
     if len(content) != wanted:
         raise NetError(f"it has {len(content)} bytes, but {shape} needs {wanted}")
-    if name is not None:
-        _check(header, name, memoryview(content)[at:])
+    try:
+        if name is not None:
+            check(header, name, memoryview(content)[at:])
+    except DamageError as error:
+        raise NetError(str(error)) from error
     weights = {}
     for layer, size in sizes.items():
         weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
         at += 2 * prod(size)
-    quanta = Quanta(header["qa"], header["qb"])
-    check_play(shape, weights, quanta)
+    quanta = nets.Quanta(header["qa"], header["qb"])
+    nets.check_play(shape, weights, quanta)
     return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}), quanta)
 
 
-def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
-    try:
-        check(header, name, layers)
-    except DamageError as error:
-        raise NetError(str(error)) from error
-
-
-def _header(line: bytes) -> dict[str, Any]:
+def _read_header(line: bytes, version: int) -> tuple[dict[str, Any], Shape]:
+    """The header of a net of this version, and the shape in it; raises NetError."""
+    is_of_pieces = version == PIECE_VALUES
     try:
         header = parsed(line)
-        qa, qb, numbers = header["qa"], header["qb"], [header["scale"], header.get("qc")]
+        qa, qb, scale, qc = header["qa"], header["qb"], header["scale"], header.get("qc")
+        errors.real_number("'k'", header["k"], evaluation.MIN_K, evaluation.MAX_K)
+        hidden = errors.whole_number("'hidden'", header["hidden"], 1, nets.MAX_NEURONS)
+        second = errors.whole_number("'second'", header["second"], 0, nets.MAX_SECOND)
+        several = header["outputs"] if version == SEVERAL_OUTPUTS else 2
+        errors.whole_number("'outputs'", several, 2, max(nets.OUTPUTS))
+        search = header.get("search", {})
         if not isinstance(header["about"], dict):
             raise ValueError("'about' is not a table")
-        real_number("'k'", header["k"], MIN_K, MAX_K)
-        search = header.get("search", {})
         if not (isinstance(search, dict) and all(type(value) is int for value in search.values())):
             raise ValueError("'search' is not a table of whole numbers")
+        if is_of_pieces and header["piece_values"] != _PIECE_VALUES:
+            raise ValueError(f"its units of piece values are not {_PIECE_VALUES}")
+        features, activation = str(header["features"]), str(header["activation"])
+        shape = Shape(features, hidden, second, activation, is_of_pieces, several if version == SEVERAL_OUTPUTS else 1)
+        _ = shape.feature_set  # raises for a wrong expression
+    except evaluation.EvaluationError:
+        raise
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise NetError(f"its header cannot be read ({error!r})") from error
-    known = (QA, *FINE_QA)
-    if type(qa) is not int or qa not in known or qa != QA and "piece_values" in header:
-        raise NetError(f"QA is {str(qa)[:20]}, but this Merino reads {known}, and {QA} in a piece-value net")
-    if numbers != (wanted := [SCALE, None if qa == QA else FINE_QC]):
-        raise NetError(f"scale and QC are {numbers}, but this Merino reads {wanted}")
-    most = MAX_QB if qa == QA else MAX_FINE_QB
-    if type(qb) is not int or not 1 <= qb <= most or qb != QB and "piece_values" in header:
-        raise NetError(f"QB is {str(qb)[:20]}, but this Merino reads 1 to {most}, and {QB} in a piece-value net")
-    return header
-
-
-def _shape(header: Mapping[str, Any], version: int) -> Shape:
-    piece_values = version == PIECE_VALUES
-    try:
-        hidden = whole_number("'hidden'", header["hidden"], 1, MAX_NEURONS)
-        second = whole_number("'second'", header["second"], 0, MAX_SECOND)
-        outputs = whole_number("'outputs'", header["outputs"], 2, max(OUTPUTS)) if version == SEVERAL_OUTPUTS else 1
-        if piece_values and header["piece_values"] != _PIECE_VALUES:
-            raise NetError(
-                f"its units of piece values are {header['piece_values']}, but this Merino reads {_PIECE_VALUES}"
-            )
-        features, activation = str(header["features"]), str(header["activation"])
-        shape = Shape(features, hidden, second, activation, piece_values, outputs)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, EvaluationError):
-            raise
-        raise NetError(f"its header cannot be read ({error!r})") from error
-    _ = shape.feature_set  # raises for a wrong expression
-    return shape
+    wanted = {nets.QA: None} | dict.fromkeys(() if is_of_pieces else nets.FINE_QA, nets.FINE_QC)
+    if type(qa) is not int or qa not in wanted or (scale, qc) != (nets.SCALE, wanted[qa]):
+        raise NetError(
+            f"QA, scale and QC are {qa!r:.20}, {scale!r:.20} and {qc!r:.20}, which this Merino does not read"
+        )
+    most = nets.MAX_QB if qa == nets.QA else nets.MAX_FINE_QB
+    if type(qb) is not int or not 1 <= qb <= most or qb != nets.QB and is_of_pieces:
+        raise NetError(f"QB is {qb!r:.20}, but this Merino reads 1 to {most}, and {nets.QB} in a piece-value net")
+    return header, shape
 
 
 def _foreign(content: bytes) -> Network:
@@ -248,8 +204,8 @@ def _foreign(content: bytes) -> Network:
         "output": rest[hidden : 3 * hidden].reshape(1, -1),
         "output_bias": rest[3 * hidden :],
     }
-    check_play(shape, weights, COARSE)
-    return Network(shape, weights, DEFAULT_K, {"origin": "a file without a header"})
+    nets.check_play(shape, weights, nets.COARSE)
+    return Network(shape, weights, outlook.DEFAULT_K, {"origin": "a file without a header"})
 
 
 def _foreign_order() -> np.ndarray:

@@ -11,8 +11,6 @@ owner's view first, plus a constant. The score is the sum of White's values minu
 to move.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,18 +22,7 @@ import numpy as np
 from merino.core.board.bitboard import BLACK_PIECE, KING
 from merino.core.common.errors import number_of
 from merino.eval.evaluation import EvaluationError
-from merino.eval.net.features import (
-    MIRRORED,
-    NO_ROW,
-    PIECE_ROWS,
-    PIECES,
-    ROW_OF_FEATURE,
-    FeatureSet,
-    features,
-    is_by_piece,
-    is_by_piece_and_king,
-    piece_features,
-)
+from merino.eval.net import features as feature_sets
 
 QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in later layers at least, and in centipawns
 MAX_QB = 1024  # 1.0 in later layers at most
@@ -85,13 +72,13 @@ class Shape:
         if self.outputs not in OUTPUTS:
             *others, last = map(str, OUTPUTS)
             raise NetError(f"a net has {', '.join(others)} or {last} outputs, not {self.outputs}")
-        if self.piece_values and (self.second or self.outputs > 1 or not is_by_piece(self.feature_set)):
+        if self.piece_values and (self.second or self.outputs > 1 or not feature_sets.is_by_piece(self.feature_set)):
             raise NetError("a piece-value net has the features ALL, one layer and one output")
 
     @property
-    def feature_set(self) -> FeatureSet:
+    def feature_set(self) -> feature_sets.FeatureSet:
         """The features; raises FeatureError."""
-        return features(self.features)
+        return feature_sets.features(self.features)
 
     @property
     def men_shift(self) -> int:
@@ -100,19 +87,19 @@ class Shape:
 
     def __str__(self) -> str:
         """The expression that `parse_shape` reads."""
-        inside = self.features.removeprefix(f"{MIRRORED}(").removesuffix(")")
-        is_mirrored = self.features == f"{MIRRORED}({inside})" and "(" not in inside
-        features = f"{inside} {MIRRORED_WORD}" if is_mirrored else self.features
+        inside = self.features.removeprefix(f"{feature_sets.MIRRORED}(").removesuffix(")")
+        is_mirrored = self.features == f"{feature_sets.MIRRORED}({inside})" and "(" not in inside
+        wanted = f"{inside} {MIRRORED_WORD}" if is_mirrored else self.features
         layers = [str(neurons) for neurons in (self.hidden, self.second) if neurons]
         last = "values" if self.piece_values else "1" if self.outputs == 1 else f"1 x {self.outputs}"
         activation = "" if self.activation == Shape.activation else f", {self.activation}"
-        return f" {ARROW} ".join([features, *layers, last]) + activation
+        return f" {ARROW} ".join([wanted, *layers, last]) + activation
 
     def layers(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the arrays of weights, by name, in the order of the file."""
         found = {"inputs": (self.feature_set.size, self.hidden), "input_bias": (self.hidden,)}
         if self.piece_values:
-            rows = {"values": (PIECE_ROWS, 2 * self.hidden), "value_constants": (PIECE_ROWS,)}
+            rows = {"values": (feature_sets.PIECE_ROWS, 2 * self.hidden), "value_constants": (feature_sets.PIECE_ROWS,)}
             return found | rows | {"output_bias": (1,)}
         last = 2 * self.hidden
         if self.second:
@@ -229,8 +216,8 @@ def _sum_of_values(
     """White's score by a piece-value net."""
     score = float(weights["output_bias"][0]) * (-1 if record["side"] else 1)
     for side, sign in enumerate((1, -1)):
-        rows = ROW_OF_FEATURE[active[side]]
-        rows = rows[rows != NO_ROW]
+        rows = feature_sets.ROW_OF_FEATURE[active[side]]
+        rows = rows[rows != feature_sets.NO_ROW]
         both = np.concatenate([neurons[side], neurons[1 - side]])
         score += sign * float((weights["values"][rows] @ both + VALUE * weights["value_constants"][rows]).sum())
     return score * SCALE
@@ -277,12 +264,12 @@ def largest_sum(shape: Shape, weights: Mapping[str, np.ndarray]) -> float:
     return float(max(np.max(sums), np.abs(inputs).max(), np.abs(bias).max()))
 
 
-def _is_by_men(wanted: FeatureSet) -> bool:
+def _is_by_men(wanted: feature_sets.FeatureSet) -> bool:
     """Whether each man on the board is one active feature: `largest_sum` is then close to what a board can reach."""
-    return len(wanted.terms) == 1 and is_by_piece_and_king(wanted)
+    return len(wanted.terms) == 1 and feature_sets.is_by_piece_and_king(wanted)
 
 
-def _most_of(wanted: FeatureSet, inputs: np.ndarray) -> np.ndarray:
+def _most_of(wanted: feature_sets.FeatureSet, inputs: np.ndarray) -> np.ndarray:
     """No features that can be active together have a larger sum of rows, float64[neurons].
 
     If each is a piece on a square there is one king of each colour, and at most one of 30 other men on a square.
@@ -291,8 +278,8 @@ def _most_of(wanted: FeatureSet, inputs: np.ndarray) -> np.ndarray:
         most = min(wanted.most, len(inputs))
         return np.partition(np.maximum(inputs, 0), -most, axis=0)[-most:].sum(axis=0)
     (term,) = wanted.terms
-    places = piece_features(term)[0, 0].reshape(PIECES, 64)
-    others, found = [piece for piece in range(PIECES) if piece % BLACK_PIECE < KING], []
+    places = feature_sets.piece_features(term)[0, 0].reshape(feature_sets.PIECES, 64)
+    others, found = [piece for piece in range(feature_sets.PIECES) if piece % BLACK_PIECE < KING], []
     for group in np.unique(term.kings):
         rows = inputs[group + places]
         by_square = np.maximum(rows[others].max(axis=0), 0)
@@ -346,60 +333,28 @@ def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: 
 
 
 EXAMPLE = "ALL mirrored -> 512 -> 1 x 8"
-_LAST = re.compile(r"(values)|1(?:\s*x\s*(\d+))?")
+_SHAPE = re.compile(
+    r"\s*(?P<features>[^>]+?)(?P<mirrored>\s+mirrored)?\s*->\s*(?P<hidden>\d+)\s*->(?:\s*(?P<second>\d+)\s*->)?"
+    r"\s*(?:(?P<values>values)|1(?:\s*x\s*(?P<outputs>\d+))?)\s*(?:,\s*(?P<activation>\w+))?\s*",
+    re.IGNORECASE,
+)
 
 
 def parse_shape(text: str) -> Shape:
-    """The shape of an expression, as `str` of a shape writes it; raises NetError, which says what is wrong and where.
+    """The shape of an expression, as `str` of a shape writes it; raises NetError.
 
     Features, the neurons of the first layer, those of a second one if there is one, and the outputs, with arrows
     between. `mirrored` behind the features is MIRRORED(...) around them all. The last part is `1`, `1 x OUTPUTS`, or
     `values` in a piece-value net. `, crelu` at the end is the activation where it is not squared clipped ReLU.
     """
-    body, comma, activation = text.partition(",")
-    if comma and activation.strip() not in ACTIVATIONS:
-        raise _error(text, len(body) + 1, activation, f"no activation: {' or '.join(ACTIVATIONS)}")
-    parts, at = [], 0
-    for part in body.split(ARROW):
-        parts.append((at, part))
-        at += len(part) + len(ARROW)
-    if not 3 <= len(parts) <= 4:
-        raise NetError(f"'{text[:60]}' is no shape of a net: it has {len(parts)} parts, and {EXAMPLE!r} has three")
-    (_, features), *layers, (last_at, last) = parts
-    found = _LAST.fullmatch(last.strip())
-    if not found:
-        raise _error(text, last_at, last, "no output: '1', '1 x 8' or 'values'")
-    hidden, second = [_neurons(text, *layer) for layer in layers] + [0] * (2 - len(layers))
+    found = _SHAPE.fullmatch(text)
+    if found is None:
+        raise NetError(f"'{text[:60]}' is no shape of a net; one is {EXAMPLE!r}")
+    hidden, second, outputs = (number_of(digits or "0") for digits in found.group("hidden", "second", "outputs"))
+    wanted = f"{feature_sets.MIRRORED}({found['features']})" if found["mirrored"] else found["features"]
     try:
-        shape = Shape(
-            _features(features),
-            hidden,
-            second,
-            activation.strip() or Shape.activation,
-            bool(found[1]),
-            number_of(found[2] or "1"),
-        )
+        activation = (found["activation"] or Shape.activation).lower()
+        shape = Shape(wanted, hidden, second, activation, bool(found["values"]), outputs if found["outputs"] else 1)
         return replace(shape, features=shape.feature_set.name)
     except EvaluationError as error:
         raise NetError(f"'{text[:60]}' is no shape of a net: {error}") from error
-
-
-def _features(part: str) -> str:
-    words = part.split()
-    if words[1:] and words[-1].lower() == MIRRORED_WORD:
-        return f"{MIRRORED}({' '.join(words[:-1])})"
-    return part.strip()
-
-
-def _neurons(text: str, at: int, part: str) -> int:
-    if not part.strip().isdecimal():
-        raise _error(text, at, part, "no number of neurons")
-    return number_of(part.strip())
-
-
-def _error(text: str, at: int, part: str, wanted: str) -> NetError:
-    place = 1 + at + len(part) - len(part.lstrip())
-    return NetError(
-        f"'{text[:60]}' is no shape of a net: '{part.strip()[:20]}', from character {place} on, is {wanted}; "
-        f"one is {EXAMPLE!r}"
-    )

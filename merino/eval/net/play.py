@@ -9,23 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from merino.core.board import makemove
 from merino.core.board.bitboard import KING, U64, WHITE, popcount
-from merino.core.board.makemove import NOTHING, changes_of
 from merino.core.board.position import occupied_squares, side_to_move
-from merino.core.compiled.jit import kernel
-from merino.core.compiled.lanes import (
-    LANES_SIZE,
-    clipped_lanes,
-    load_lanes,
-    no_sums,
-    products_of_lanes,
-    squared_lanes,
-    store_lanes,
-    total_of,
-)
-from merino.core.compiled.memory import array_at
-from merino.eval.net.features import PROGRAM_WIDTH, SCRATCH, active_features
-from merino.eval.net.network import QA, QB, QR, QV, SCALE, VALUE, output_for
+from merino.core.compiled import jit, lanes, memory
+from merino.eval.net import features, network
 from merino.eval.net.view import VIEW_SIZE, look
 
 # Accumulators: sums that an evaluation keeps by ply, and updates only when it is asked for a score. The search notes
@@ -34,7 +22,7 @@ from merino.eval.net.view import VIEW_SIZE, look
 # while that is the key at its ply.
 
 
-@kernel
+@jit.kernel
 def last_valid(s, keys, ply):
     """The last ply up to `ply` whose sum is valid, -1 if there is none; `keys`, uint64[plies], are those of the sums.
 
@@ -78,7 +66,7 @@ TO_BIAS, OF_BIAS, ONE, TO_OUTPUT, OF_OUTPUT, UNITS_SIZE = range(6)
 # keep besides (`eval.net.updates`).
 
 FOUR = 4  # neurons of the second layer that are computed at a time
-output_by = kernel(output_for)
+output_by = jit.kernel(network.output_for)
 
 
 class Net(NamedTuple):
@@ -93,57 +81,59 @@ class Net(NamedTuple):
     numbers: Any  # uint64[NUMBERS]
 
 
-@kernel(makes_arrays=True)
+@jit.kernel(makes_arrays=True)
 def net_at(address):
     """The `Net` at an address."""
-    numbers = array_at(address, np.uint64, NUMBERS)
+    numbers = memory.array_at(address, np.uint64, NUMBERS)
     blocks = np.int64(numbers[BLOCKS])
     squares, most, factor = numbers[SQUARES] != 0, np.int64(numbers[MOST]), np.int64(numbers[FACTOR])
-    return Net(blocks, U64(LANES_SIZE * blocks), np.int64(numbers[SECOND]), squares, most, factor, numbers)
+    return Net(blocks, U64(lanes.LANES_SIZE * blocks), np.int64(numbers[SECOND]), squares, most, factor, numbers)
 
 
-@kernel
+@jit.kernel
 def change_one(new, old, added, removed, blocks):
     """New = old + one row of weights - another; arguments are addresses of rows."""
     for block in range(blocks):
-        at = U64(LANES_SIZE * block)
-        store_lanes(new + at, load_lanes(old + at) + load_lanes(added + at) - load_lanes(removed + at))
+        at = U64(lanes.LANES_SIZE * block)
+        lanes.store_lanes(
+            new + at, lanes.load_lanes(old + at) + lanes.load_lanes(added + at) - lanes.load_lanes(removed + at)
+        )
 
 
-@kernel
+@jit.kernel
 def _change_two(new, old, added, removed, taken, blocks):
     """New = old + one row of weights - two others: a capture."""
     for block in range(blocks):
-        at = U64(LANES_SIZE * block)
-        less = load_lanes(removed + at) + load_lanes(taken + at)
-        store_lanes(new + at, load_lanes(old + at) + load_lanes(added + at) - less)
+        at = U64(lanes.LANES_SIZE * block)
+        less = lanes.load_lanes(removed + at) + lanes.load_lanes(taken + at)
+        lanes.store_lanes(new + at, lanes.load_lanes(old + at) + lanes.load_lanes(added + at) - less)
 
 
-@kernel
+@jit.kernel
 def copy_row(new, old, blocks):
     """New = old; both are addresses of rows."""
     for block in range(blocks):
-        at = U64(LANES_SIZE * block)
-        store_lanes(new + at, load_lanes(old + at))
+        at = U64(lanes.LANES_SIZE * block)
+        lanes.store_lanes(new + at, lanes.load_lanes(old + at))
 
 
-@kernel
+@jit.kernel
 def add_row(sums, row, blocks):
     """Add a row of the weights to the sums; both are addresses."""
     for block in range(blocks):
-        at = U64(LANES_SIZE * block)
-        store_lanes(sums + at, load_lanes(sums + at) + load_lanes(row + at))
+        at = U64(lanes.LANES_SIZE * block)
+        lanes.store_lanes(sums + at, lanes.load_lanes(sums + at) + lanes.load_lanes(row + at))
 
 
-@kernel
+@jit.kernel
 def subtract_row(sums, row, blocks):
     """Subtract a row of the weights from the sums; both are addresses."""
     for block in range(blocks):
-        at = U64(LANES_SIZE * block)
-        store_lanes(sums + at, load_lanes(sums + at) - load_lanes(row + at))
+        at = U64(lanes.LANES_SIZE * block)
+        lanes.store_lanes(sums + at, lanes.load_lanes(sums + at) - lanes.load_lanes(row + at))
 
 
-@kernel
+@jit.kernel
 def row_of(net, feature):
     """The address of a feature's weights."""
     return net.numbers[INPUTS] + U64(feature) * net.row
@@ -156,23 +146,23 @@ def piece_mover(row_at):
     of a side with its king on this place.
     """
 
-    @kernel
+    @jit.kernel
     def move_pieces(net, side, place, changed, old, new, blocks):
-        if changed.removed == NOTHING:
+        if changed.removed == makemove.NOTHING:
             copy_row(new, old, blocks)
             return
         added, removed = row_at(net, side, place, changed.added), row_at(net, side, place, changed.removed)
-        if changed.removed_too == NOTHING:
+        if changed.removed_too == makemove.NOTHING:
             change_one(new, old, added, removed, blocks)
             return
         _change_two(new, old, added, removed, row_at(net, side, place, changed.removed_too), blocks)
-        if changed.added_too != NOTHING:
+        if changed.added_too != makemove.NOTHING:
             add_row(new, row_at(net, side, place, changed.added_too), blocks)
 
     return move_pieces
 
 
-@kernel
+@jit.kernel
 def _row_of_both(net, side, place, piece_on_square):
     """Where the row is that a piece adds to the sums of both sides, wherever the kings are."""
     return net.numbers[PIECE_ROWS] + U64(piece_on_square) * (U64(2) * net.row)
@@ -181,35 +171,35 @@ def _row_of_both(net, side, place, piece_on_square):
 _move_in_both = piece_mover(_row_of_both)
 
 
-@kernel
+@jit.kernel
 def fill_sums(net, position, sums, view, scratch, active):
     """The sums of a position from scratch, int16[2, width] at the address `sums`; `active` is int32[most], scratch."""
-    program = array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), PROGRAM_WIDTH))
+    program = memory.array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), features.PROGRAM_WIDTH))
     for side in range(2):
         look(position, side, view)
-        count = active_features(view, program, scratch, active)
+        count = features.active_features(view, program, scratch, active)
         own = sums + U64(side) * net.row
         copy_row(own, net.numbers[INPUT_BIAS], net.blocks)
         for index in range(count):
             add_row(own, row_of(net, active[index]), net.blocks)
 
 
-@kernel
+@jit.kernel
 def _squared_products(neurons, weights, _):
     """Clipped sums squared, by their weights."""
-    return products_of_lanes(neurons * weights, neurons)
+    return lanes.products_of_lanes(neurons * weights, neurons)
 
 
-@kernel
+@jit.kernel
 def _fine_products(neurons, weights, factor):
     """Clipped sums squared and cut to 16 bits, by their weights."""
-    return products_of_lanes(squared_lanes(neurons, factor), weights)
+    return lanes.products_of_lanes(lanes.squared_lanes(neurons, factor), weights)
 
 
-@kernel
+@jit.kernel
 def _clipped_products(neurons, weights, _):
     """Clipped sums by their weights."""
-    return products_of_lanes(neurons, weights)
+    return lanes.products_of_lanes(neurons, weights)
 
 
 def _row_sum_of(products):
@@ -218,17 +208,17 @@ def _row_sum_of(products):
     Its unit is that of `Quanta`. A sum of 1,024 neurons fits 32 bits in each lane (`eval.net.network.finest`).
     """
 
-    @kernel
+    @jit.kernel
     def row_sum(own, other, weights, net):
-        ours, theirs = no_sums(), no_sums()  # apart, as every addition waits for the one before it
+        ours, theirs = lanes.no_sums(), lanes.no_sums()  # apart, as every addition waits for the one before it
         for block in range(net.blocks):
-            at = U64(LANES_SIZE * block)
+            at = U64(lanes.LANES_SIZE * block)
             row = weights + at
-            neurons = clipped_lanes(load_lanes(own + at), 0, net.most)
-            ours = ours + products(neurons, load_lanes(row), net.factor)
-            neurons = clipped_lanes(load_lanes(other + at), 0, net.most)
-            theirs = theirs + products(neurons, load_lanes(row + net.row), net.factor)
-        return total_of(ours + theirs)
+            neurons = lanes.clipped_lanes(lanes.load_lanes(own + at), 0, net.most)
+            ours = ours + products(neurons, lanes.load_lanes(row), net.factor)
+            neurons = lanes.clipped_lanes(lanes.load_lanes(other + at), 0, net.most)
+            theirs = theirs + products(neurons, lanes.load_lanes(row + net.row), net.factor)
+        return lanes.total_of(ours + theirs)
 
     return row_sum
 
@@ -236,24 +226,24 @@ def _row_sum_of(products):
 def _four_sums_of(products):
     """The kernel that returns the sums by four rows of weights: the neurons of both views are loaded once for all."""
 
-    @kernel
+    @jit.kernel
     def both(mine, theirs, row, net):
-        ours = products(mine, load_lanes(row), net.factor)
-        return ours + products(theirs, load_lanes(row + net.row), net.factor)
+        ours = products(mine, lanes.load_lanes(row), net.factor)
+        return ours + products(theirs, lanes.load_lanes(row + net.row), net.factor)
 
-    @kernel
+    @jit.kernel
     def four_sums(own, other, weights, net):
-        a, b, c, d = no_sums(), no_sums(), no_sums(), no_sums()
+        a, b, c, d = lanes.no_sums(), lanes.no_sums(), lanes.no_sums(), lanes.no_sums()
         size = U64(2) * net.row
         for block in range(net.blocks):
-            at = U64(LANES_SIZE * block)
-            mine = clipped_lanes(load_lanes(own + at), 0, net.most)
-            theirs = clipped_lanes(load_lanes(other + at), 0, net.most)
+            at = U64(lanes.LANES_SIZE * block)
+            mine = lanes.clipped_lanes(lanes.load_lanes(own + at), 0, net.most)
+            theirs = lanes.clipped_lanes(lanes.load_lanes(other + at), 0, net.most)
             row = weights + at
             a, b = a + both(mine, theirs, row, net), b + both(mine, theirs, row + size, net)
             row += U64(2) * size
             c, d = c + both(mine, theirs, row, net), d + both(mine, theirs, row + size, net)
-        return total_of(a), total_of(b), total_of(c), total_of(d)
+        return lanes.total_of(a), lanes.total_of(b), lanes.total_of(c), lanes.total_of(d)
 
     return four_sums
 
@@ -264,7 +254,7 @@ _four_squared_sums, _four_clipped_sums = _four_sums_of(_squared_products), _four
 _four_fine_sums = _four_sums_of(_fine_products)
 
 
-@kernel
+@jit.kernel
 def output_of(net, position, own, other):
     """The score of a position in centipawns for the side to move, float64.
 
@@ -272,8 +262,8 @@ def output_of(net, position, own, other):
     """
     numbers = net.numbers
     place = output_by(popcount(occupied_squares(position)), np.int64(numbers[MEN_SHIFT]))
-    bias = array_at(numbers[OUTPUT_BIAS] + U64(2 * place), np.int16, 1)[0]
-    units = array_at(numbers[UNITS], np.float64, UNITS_SIZE)
+    bias = memory.array_at(numbers[OUTPUT_BIAS] + U64(2 * place), np.int16, 1)[0]
+    units = memory.array_at(numbers[UNITS], np.float64, UNITS_SIZE)
     if net.second:
         return (bias * units[TO_OUTPUT] + _behind_second(net, place, own, other, units)) * units[OF_OUTPUT]
     weights = numbers[OUTPUT] + U64(2 * place) * net.row
@@ -286,11 +276,11 @@ def output_of(net, position, own, other):
     return (total * units[TO_BIAS] + bias) * units[OF_BIAS]
 
 
-@kernel
+@jit.kernel
 def _behind_second(net, place, own, other, units):
     """The sum of the second layer's neurons by the weights of the output `place`."""
-    output = array_at(net.numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
-    bias = array_at(net.numbers[MIDDLE_BIAS], np.int16, net.second)
+    output = memory.array_at(net.numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
+    bias = memory.array_at(net.numbers[MIDDLE_BIAS], np.int16, net.second)
     value = 0.0
     for first in range(0, net.second, FOUR):
         weights = net.numbers[MIDDLE] + U64(2 * first) * net.row
@@ -306,7 +296,7 @@ def _behind_second(net, place, own, other, units):
     return value
 
 
-@kernel
+@jit.kernel
 def update_sums(s, net, ply, update, fill):
     """Make the sums of a ply valid: from the last valid ones, `update(s, net, p)` makes those of ply p + 1 from p.
 
@@ -322,53 +312,53 @@ def update_sums(s, net, ply, update, fill):
         keys[at + 1] = s.positions[at + 1].key
 
 
-@kernel
+@jit.kernel
 def next_by_piece(s, net, ply):
     """Make the sums of the next ply from those of this one, if features are pieces."""
-    changed = changes_of(s.positions[ply], s.plies[ply].move)
+    changed = makemove.changes_of(s.positions[ply], s.plies[ply].move)
     _move_in_both(net, WHITE, 0, changed, sums_at(s, net, ply), sums_at(s, net, ply + 1), 2 * net.blocks)
 
 
-@kernel
+@jit.kernel
 def next_from_scratch(s, net, ply):
     """The same whatever the features are."""
     fill_at(s, net, ply + 1)
 
 
-@kernel
+@jit.kernel
 def fill_root(s, net):
     """Make the sums of the root."""
     fill_at(s, net, 0)
 
 
-@kernel(makes_arrays=True)
+@jit.kernel(makes_arrays=True)
 def fill_at(s, net, ply):
     """Make the sums of a ply from scratch."""
-    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(features.SCRATCH, dtype=np.int32)
     active = np.zeros(np.int64(net.numbers[MAX_ACTIVE]), dtype=np.int32)
     fill_sums(net, s.positions[ply], sums_at(s, net, ply), view, scratch, active)
 
 
-@kernel
+@jit.kernel
 def sums_at(s, net, ply):
     """The address of the sums of a ply, int16[2, 32 * blocks]."""
     return s.accumulators + U64(2 * ply) * net.row
 
 
-@kernel(makes_arrays=True)
+@jit.kernel(makes_arrays=True)
 def keys_of(s, net):
     """The keys of the positions of the kept sums, by ply, uint64[plies]."""
     plies = np.int64(net.numbers[PLIES])
-    return array_at(sums_at(s, net, plies), np.uint64, plies)
+    return memory.array_at(sums_at(s, net, plies), np.uint64, plies)
 
 
-@kernel
+@jit.kernel
 def others_at(s, net):
     """The address of what a way to update keeps besides sums and keys; a cache line begins there."""
     return s.accumulators + net.numbers[OTHERS]
 
 
-@kernel
+@jit.kernel
 def score_at(s, net, ply):
     """White's score at a ply whose sums are up to date."""
     sums, side = sums_at(s, net, ply), side_to_move(s.positions[ply])
@@ -382,42 +372,44 @@ def score_at(s, net, ply):
 _NEURON_SIZE = U64(2)  # bytes
 
 
-@kernel
+@jit.kernel
 def _value(net, own, other, row):
     """The value of a piece's row, or of a sum of rows, to its owner in centipawns; all three are addresses.
 
     `own` and `other` are the sums of its owner's view and of the other one.
     """
     hidden = np.int64(net.numbers[HIDDEN])
-    mine, theirs = array_at(own, np.int16, hidden), array_at(other, np.int16, hidden)
-    weights = array_at(row, np.int16, 2 * hidden + 1)
+    mine, theirs = memory.array_at(own, np.int16, hidden), memory.array_at(other, np.int16, hidden)
+    weights = memory.array_at(row, np.int16, 2 * hidden + 1)
     total = np.int64(0)
     for k in range(hidden):
-        first, second = np.int64(min(max(mine[k], 0), QA)), np.int64(min(max(theirs[k], 0), QA))
+        first, second = np.int64(min(max(mine[k], 0), network.QA)), np.int64(min(max(theirs[k], 0), network.QA))
         if net.squares:
             first, second = first * first, second * second
         total += first * np.int64(weights[k]) + second * np.int64(weights[hidden + k])
-    scaled = total * (1 / QA) if net.squares else float(total)
-    return (scaled * (1 / (QA * QR)) + weights[2 * hidden] * (VALUE / QV)) * SCALE
+    scaled = total * (1 / network.QA) if net.squares else float(total)
+    return (
+        scaled * (1 / (network.QA * network.QR)) + weights[2 * hidden] * (network.VALUE / network.QV)
+    ) * network.SCALE
 
 
-@kernel
+@jit.kernel
 def sum_of_values(net, sums, side):
     """White's score from the address of both sides' sums; `side` is to move."""
     white, black = sums, sums + net.row
     behind = _NEURON_SIZE * net.numbers[HIDDEN]
     score = _value(net, white, black, white + behind) - _value(net, black, white, black + behind)
-    to_move = array_at(net.numbers[OUTPUT_BIAS], np.int16, 1)[0] * (SCALE / (QA * QB))
+    to_move = memory.array_at(net.numbers[OUTPUT_BIAS], np.int16, 1)[0] * (network.SCALE / (network.QA * network.QB))
     return score + to_move if side == WHITE else score - to_move
 
 
-@kernel
+@jit.kernel
 def score_by_values(s, net, ply):
     """The same as `score_at` for a piece-value net."""
     return sum_of_values(net, sums_at(s, net, ply), side_to_move(s.positions[ply]))
 
 
-@kernel
+@jit.kernel
 def fill_values(net, position, sums, values):
     """Fill float64[64] with the value of each piece for its owner; 0 for kings and empty squares."""
     behind = _NEURON_SIZE * net.numbers[HIDDEN]

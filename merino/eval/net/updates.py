@@ -13,8 +13,6 @@ this square, which are kept with their view, are brought up to date instead: the
 sums of the root are made in the same way, since that table begins with an empty board.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -22,50 +20,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from merino.core.board import makemove, position
 from merino.core.board.bitboard import KING, ONE, U64, WHITE, ZERO, lsb, piece_of
-from merino.core.board.makemove import changes_of
-from merino.core.board.position import king_square
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.lanes import LANES_SIZE
-from merino.core.compiled.memory import array_at, evaluation_address
-from merino.eval.net.blocks import (
-    BLOCKS,
-    NO_TUPLE,
-    Block,
-    fill_facts,
-    kinds_changed,
-    renew_facts,
-)
+from merino.core.compiled import jit, lanes, memory
+from merino.eval.net import play
+from merino.eval.net.blocks import BLOCKS, NO_TUPLE, Block, fill_facts, kinds_changed, renew_facts
 from merino.eval.net.features import RIGHT, Factor, FeatureSet, is_by_piece, is_by_piece_and_king, piece_features
-from merino.eval.net.play import (
-    INPUT_BIAS,
-    PLIES,
-    Net,
-    add_row,
-    change_one,
-    copy_row,
-    fill_root,
-    net_at,
-    next_by_piece,
-    next_from_scratch,
-    others_at,
-    piece_mover,
-    row_of,
-    score_at,
-    score_by_values,
-    subtract_row,
-    sums_at,
-    update_sums,
-)
 from merino.eval.net.view import OCCUPIED, VIEW_SIZE, WITHOUT_FACTS, difference_of, king_places, look
 
 BOTH = 3  # sides, as bits
 NOT_SO = -1
-WORDS = LANES_SIZE // 8  # of a view that are copied together
+WORDS = lanes.LANES_SIZE // 8  # of a view that are copied together
 VIEW_BYTES = U64(8 * VIEW_SIZE)
 
 # Something that is active on every board: what products of blocks of the own king alone are multiplied with.
-_BOARD = Block("", (), "", kernel(lambda view, kind: U64(kind == 0 and view[OCCUPIED] != ZERO)))
+_BOARD = Block("", (), "", jit.kernel(lambda view, kind: U64(kind == 0 and view[OCCUPIED] != ZERO)))
 
 
 def obstacle(wanted: FeatureSet) -> str:
@@ -142,7 +111,7 @@ def _in_turn(kernels: Sequence[Any]) -> Any:
         return first
     rest = _in_turn(others)
 
-    @kernel
+    @jit.kernel
     def both(net, before, after, difference, sums, sides):
         first(net, before, after, difference, sums, sides)
         rest(net, before, after, difference, sums, sides)
@@ -154,7 +123,7 @@ def _change_by(block: Block, seen_by: np.ndarray, features: np.ndarray, kings: n
     """The same for one block and all ways in which it is seen."""
     members, changes, rows = block.members, block.changes, len(seen_by)
 
-    @kernel
+    @jit.kernel
     def change(net, before, after, difference, sums, sides):
         kinds, places = kinds_changed(changes, difference), king_places(after)
         while kinds:
@@ -173,31 +142,31 @@ def _change_by(block: Block, seen_by: np.ndarray, features: np.ndarray, kings: n
     return change
 
 
-@kernel
+@jit.kernel
 def _switch(net, own, king, features, on, off):
     """Add the rows of features that are switched on, and subtract those of others; both are sets of elements."""
     while on != ZERO and off != ZERO:
         added, removed = king + features[lsb(on)], king + features[lsb(off)]
-        change_one(own, own, row_of(net, added), row_of(net, removed), net.blocks)
+        play.change_one(own, own, play.row_of(net, added), play.row_of(net, removed), net.blocks)
         on, off = on & (on - ONE), off & (off - ONE)
     while on != ZERO:
-        add_row(own, row_of(net, king + features[lsb(on)]), net.blocks)
+        play.add_row(own, play.row_of(net, king + features[lsb(on)]), net.blocks)
         on &= on - ONE
     while off != ZERO:
-        subtract_row(own, row_of(net, king + features[lsb(off)]), net.blocks)
+        play.subtract_row(own, play.row_of(net, king + features[lsb(off)]), net.blocks)
         off &= off - ONE
 
 
-@kernel(makes_arrays=True)
+@jit.kernel(makes_arrays=True)
 def _view_of(address):
     """The view at an address."""
-    return array_at(address, np.uint64, VIEW_SIZE)
+    return memory.array_at(address, np.uint64, VIEW_SIZE)
 
 
-@kernel
+@jit.kernel
 def _view_at(s, net, ply):
     """The address of White's view of a ply."""
-    return others_at(s, net) + U64(ply) * VIEW_BYTES
+    return play.others_at(s, net) + U64(ply) * VIEW_BYTES
 
 
 def _update_of(wanted: FeatureSet) -> tuple[Any, Any]:
@@ -207,33 +176,33 @@ def _update_of(wanted: FeatureSet) -> tuple[Any, Any]:
     facts = int(np.bitwise_or.reduce([block.facts for block in _seen_of(wanted)]))
     words = VIEW_SIZE if facts else WITHOUT_FACTS
 
-    @kernel
+    @jit.kernel
     def look_at(s, net, ply):
         """Fill in White's view of a ply from its position."""
         view = _view_of(_view_at(s, net, ply))
         look(s.positions[ply], WHITE, view)
         fill_facts(view, facts)
 
-    @kernel
+    @jit.kernel
     def refresh(s, net, side, ply):
         """Bring the last sums of a side with its king in this bucket up to a ply whose view is filled in."""
         view = _view_of(_view_at(s, net, ply))
         bucket = side * count + buckets[king_places(view)[side]]
-        address = _view_at(s, net, net.numbers[PLIES]) + U64(bucket) * (VIEW_BYTES + net.row)
+        address = _view_at(s, net, net.numbers[play.PLIES]) + U64(bucket) * (VIEW_BYTES + net.row)
         kept, last = _view_of(address), address + VIEW_BYTES
         if kept[OCCUPIED] == ZERO:
-            copy_row(last, net.numbers[INPUT_BIAS], net.blocks)
+            play.copy_row(last, net.numbers[play.INPUT_BIAS], net.blocks)
         change(net, kept, view, difference_of(kept, view), last - U64(side) * net.row, 1 << side)
-        copy_row(address, _view_at(s, net, ply), words // WORDS)
-        copy_row(sums_at(s, net, ply) + U64(side) * net.row, last, net.blocks)
+        play.copy_row(address, _view_at(s, net, ply), words // WORDS)
+        play.copy_row(play.sums_at(s, net, ply) + U64(side) * net.row, last, net.blocks)
 
-    @kernel
+    @jit.kernel
     def next_ply(s, net, ply):
         before, after = _view_of(_view_at(s, net, ply)), _view_of(_view_at(s, net, ply + 1))
         look(s.positions[ply + 1], WHITE, after)
         difference = difference_of(before, after)
         renew_facts(before, after, difference, facts)
-        copy_row(sums_at(s, net, ply + 1), sums_at(s, net, ply), 2 * net.blocks)
+        play.copy_row(play.sums_at(s, net, ply + 1), play.sums_at(s, net, ply), 2 * net.blocks)
         sides = BOTH
         if count > 1:
             was, places = king_places(before), king_places(after)
@@ -241,15 +210,15 @@ def _update_of(wanted: FeatureSet) -> tuple[Any, Any]:
                 if buckets[was[side]] != buckets[places[side]]:
                     sides &= ~(1 << side)
                     refresh(s, net, side, ply + 1)
-        change(net, before, after, difference, sums_at(s, net, ply + 1), sides)
+        change(net, before, after, difference, play.sums_at(s, net, ply + 1), sides)
 
-    @kernel
+    @jit.kernel
     def fill_first(s, net):
         look_at(s, net, 0)
         for side in range(2):
             refresh(s, net, side, 0)
 
-    @kernel
+    @jit.kernel
     def renew_side(s, net, side, ply):
         look_at(s, net, ply)
         refresh(s, net, side, ply)
@@ -267,55 +236,55 @@ def _next_by_rows(wanted: FeatureSet, buckets: np.ndarray, renew_side: Any) -> A
     (term,) = wanted.terms
     features_at, kings = piece_features(term), term.kings
 
-    @kernel
+    @jit.kernel
     def row_at(net, side, place, piece_on_square):
-        return row_of(net, kings[place] + features_at[side, place >> 2 & 1, piece_on_square])
+        return play.row_of(net, kings[place] + features_at[side, place >> 2 & 1, piece_on_square])
 
-    move_pieces = piece_mover(row_at)
+    move_pieces = play.piece_mover(row_at)
 
-    @kernel
+    @jit.kernel
     def next_ply(s, net, ply):
-        changed, after = changes_of(s.positions[ply], s.plies[ply].move), s.positions[ply + 1]
+        changed, after = makemove.changes_of(s.positions[ply], s.plies[ply].move), s.positions[ply + 1]
         for side in range(2):
-            place = king_square(after, side) ^ 56 * side
+            place = position.king_square(after, side) ^ 56 * side
             was = (changed.removed & 63) ^ 56 * side
             if changed.removed >> 6 == piece_of(side, KING) and buckets[was] != buckets[place]:
                 renew_side(s, net, side, ply + 1)
             else:
                 own = U64(side) * net.row
-                old, new = sums_at(s, net, ply) + own, sums_at(s, net, ply + 1) + own
+                old, new = play.sums_at(s, net, ply) + own, play.sums_at(s, net, ply + 1) + own
                 move_pieces(net, side, place, changed, old, new, net.blocks)
 
     return next_ply
 
 
-def _installer(way: str, next_ply: Any, root: Any, score: Any = score_at, blocks: int = 0) -> Any:
+def _installer(way: str, next_ply: Any, root: Any, score: Any = play.score_at, blocks: int = 0) -> Any:
     """The entry (search record) that lets it use a net whose sums are updated by these kernels.
 
     `blocks` are those of its first layer, as far as they are known when this is compiled. `way` names what is compiled.
     """
-    row = U64(LANES_SIZE * blocks)
+    row = U64(lanes.LANES_SIZE * blocks)
 
-    @kernel
+    @jit.kernel
     def white_score(s, ply):
         """White's score at `ply` of a search record before draw rules, float64."""
-        net = net_at(s.evaluation_data)
+        net = play.net_at(s.evaluation_data)
         if blocks:
-            net = Net(blocks, row, net.second, net.squares, net.most, net.factor, net.numbers)
-        update_sums(s, net, ply, next_ply, root)
+            net = play.Net(blocks, row, net.second, net.squares, net.most, net.factor, net.numbers)
+        play.update_sums(s, net, ply, next_ply, root)
         return score(s, net, ply)
 
-    @entry(of=hashlib.sha256(way.encode()).hexdigest()[:16])
+    @jit.entry(of=hashlib.sha256(way.encode()).hexdigest()[:16])
     def install(records):
         s = records[0]
-        s.evaluation = evaluation_address(white_score, s)
+        s.evaluation = memory.evaluation_address(white_score, s)
 
     return install
 
 
-_install_by_piece = _installer("by piece", next_by_piece, fill_root)
-_install_from_scratch = _installer("from scratch", next_from_scratch, fill_root)
-install_by_values = _installer("by values", next_by_piece, fill_root, score_by_values)
+_install_by_piece = _installer("by piece", play.next_by_piece, play.fill_root)
+_install_from_scratch = _installer("from scratch", play.next_from_scratch, play.fill_root)
+install_by_values = _installer("by values", play.next_by_piece, play.fill_root, play.score_by_values)
 
 
 @cache

@@ -17,17 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from merino.core.board.attacks import (
-    BETWEEN,
-    BISHOP_RAYS,
-    KING_ATTACKS,
-    KNIGHT_ATTACKS,
-    LINES,
-    PAWN_ATTACKS,
-    ROOK_RAYS,
-    bishop_attacks,
-    rook_attacks,
-)
+from merino.core.board import attacks as attack_sets
 from merino.core.board.bitboard import (
     BISHOP,
     KING,
@@ -181,7 +171,7 @@ def _find_destinations(view, colour):
         checkers = _attackers(view, king, 1 - colour)
         danger |= _behind(view, king, 1 - colour, checkers)
         allowed &= _answers(king, checkers)
-    view[DESTINATIONS + 2 * KING + colour] = KING_ATTACKS[king] & ~own & ~danger
+    view[DESTINATIONS + 2 * KING + colour] = attack_sets.KING_ATTACKS[king] & ~own & ~danger
     for role in range(KING):
         kind = 2 * role + colour
         reach = _reach(view, role, colour, view[kind], view[ATTACKS + kind])
@@ -200,7 +190,7 @@ def _reach_with_pins(view, role, colour, king, pinned):
     while pieces:
         square = lsb(pieces)
         reach = _reach(view, role, colour, bit(square), attacks_of_all(role, colour, bit(square), view[OCCUPIED]))
-        found |= reach & LINES[king, square]
+        found |= reach & attack_sets.LINES[king, square]
         pieces &= pieces - ONE
     return found
 
@@ -210,11 +200,11 @@ def _attackers(view, square, by):
     """The pieces of colour `by` that attack a square."""
     occupied, queens = view[OCCUPIED], pieces_in(view, QUEEN, by)
     return (
-        (PAWN_ATTACKS[1 - by, square] & pieces_in(view, PAWN, by))
-        | (KNIGHT_ATTACKS[square] & pieces_in(view, KNIGHT, by))
-        | (KING_ATTACKS[square] & pieces_in(view, KING, by))
-        | (bishop_attacks(square, occupied) & (pieces_in(view, BISHOP, by) | queens))
-        | (rook_attacks(square, occupied) & (pieces_in(view, ROOK, by) | queens))
+        (attack_sets.PAWN_ATTACKS[1 - by, square] & pieces_in(view, PAWN, by))
+        | (attack_sets.KNIGHT_ATTACKS[square] & pieces_in(view, KNIGHT, by))
+        | (attack_sets.KING_ATTACKS[square] & pieces_in(view, KING, by))
+        | (attack_sets.bishop_attacks(square, occupied) & (pieces_in(view, BISHOP, by) | queens))
+        | (attack_sets.rook_attacks(square, occupied) & (pieces_in(view, ROOK, by) | queens))
     )
 
 
@@ -223,7 +213,7 @@ def _answers(king, checkers):
     """The squares to which pieces other than the king may move in check: those that end it."""
     if checkers & (checkers - ONE):
         return ZERO
-    return BETWEEN[king, lsb(checkers)] | checkers
+    return attack_sets.BETWEEN[king, lsb(checkers)] | checkers
 
 
 @kernel
@@ -240,10 +230,10 @@ def _pinned(view, colour, king, own):
     """The friendly pieces that alone shield their king from a slider."""
     by, pinned = 1 - colour, ZERO
     queens = pieces_in(view, QUEEN, by)
-    sliders = BISHOP_RAYS[king] & (pieces_in(view, BISHOP, by) | queens)
-    sliders |= ROOK_RAYS[king] & (pieces_in(view, ROOK, by) | queens)
+    sliders = attack_sets.BISHOP_RAYS[king] & (pieces_in(view, BISHOP, by) | queens)
+    sliders |= attack_sets.ROOK_RAYS[king] & (pieces_in(view, ROOK, by) | queens)
     while sliders:
-        between = BETWEEN[king, lsb(sliders)] & view[OCCUPIED]
+        between = attack_sets.BETWEEN[king, lsb(sliders)] & view[OCCUPIED]
         if popcount(between) == 1:
             pinned |= between
         sliders &= sliders - ONE

@@ -23,12 +23,13 @@ from merino.core.compiled.memory import array_at, prefetch, record_dtype
 from merino.eval.net import network, play, view
 from merino.eval.net.features import (
     NO_ROW,
+    PIECE_FEATURES,
     PIECE_ROWS,
     ROW_OF_FEATURE,
     SCRATCH,
     FeatureSet,
     active_features,
-    rows_of_pieces,
+    is_by_piece,
 )
 from merino.formats.packed import read_view
 
@@ -561,7 +562,7 @@ class Gradient:
         parts, records = len(gradients), np.asarray(records).view()
         records.flags.writeable = False  # one type to compile for, in memory as mapped from the disk
         wanted = self._layout.feature_set
-        rows = rows_of_pieces(wanted)
+        rows = PIECE_FEATURES if is_by_piece(wanted) else PIECE_FEATURES[:0]
         length = -(-len(places) // parts)
         sums = np.zeros(parts)  # of this call: threads of one that Ctrl-C has ended go on with theirs
 

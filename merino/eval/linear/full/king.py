@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from merino.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, queen_attacks, rook_attacks
+from merino.core.board import attacks
 from merino.core.board.bitboard import FILES, ONE, ZERO, bit, lsb, popcount
 from merino.core.compiled.jit import kernel
 from merino.eval.linear.full.view import EITHER, TERMS, UNLIMITED
@@ -56,31 +56,31 @@ def king_ring(view):
 @term("KingRingWeak", Group.KING_SAFETY, EITHER)
 def king_ring_weak(view):
     """A square next to the enemy king that is attacked and that only the king guards."""
-    return popcount(KING_ATTACKS[view.enemy_king] & view.own.attacked & ~view.enemy_attacked_twice)
+    return popcount(attacks.KING_ATTACKS[view.enemy_king] & view.own.attacked & ~view.enemy_attacked_twice)
 
 
 @term("SafeKnightCheck", Group.KING_SAFETY, EITHER)
 def safe_knight_check(view):
     """A square from which a knight could give check and where the enemy attacks nothing."""
-    return popcount(KNIGHT_ATTACKS[view.enemy_king] & view.own.by_knights & _unguarded(view))
+    return popcount(attacks.KNIGHT_ATTACKS[view.enemy_king] & view.own.by_knights & _unguarded(view))
 
 
 @term("SafeBishopCheck", Group.KING_SAFETY, EITHER)
 def safe_bishop_check(view):
     """A square from which a bishop could give check and where the enemy attacks nothing."""
-    return popcount(bishop_attacks(view.enemy_king, view.occupied) & view.own.by_bishops & _unguarded(view))
+    return popcount(attacks.bishop_attacks(view.enemy_king, view.occupied) & view.own.by_bishops & _unguarded(view))
 
 
 @term("SafeRookCheck", Group.KING_SAFETY, EITHER)
 def safe_rook_check(view):
     """A square from which a rook could give check and where the enemy attacks nothing."""
-    return popcount(rook_attacks(view.enemy_king, view.occupied) & view.own.by_rooks & _unguarded(view))
+    return popcount(attacks.rook_attacks(view.enemy_king, view.occupied) & view.own.by_rooks & _unguarded(view))
 
 
 @term("SafeQueenCheck", Group.KING_SAFETY, EITHER)
 def safe_queen_check(view):
     """A square from which a queen could give check and where the enemy attacks nothing."""
-    lines = queen_attacks(view.enemy_king, view.occupied)
+    lines = attacks.queen_attacks(view.enemy_king, view.occupied)
     return popcount(lines & view.own.by_queens & _unguarded(view))
 
 

@@ -12,35 +12,26 @@ the board. These parts need not add up: two pieces may make up the same part tog
 draw rules, which are the same for every evaluation and stated by themselves.
 """
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
+import chess
 import numpy as np
 
-from merino.core.board.bitboard import EMPTY, PIECE_LETTERS, QUEEN, SQUARE_NAMES, SQUARES, WHITE, ZERO
-from merino.core.board.fen import COLOUR_NAMES
-from merino.core.board.makemove import make_null
-from merino.core.board.movegen import MAX_MOVES, make_each
+from merino.core.board import fen, makemove, movegen
+from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, QUEEN, SQUARE_NAMES, WHITE, ZERO
 from merino.core.board.position import POSITION
-from merino.core.common.files import SETTINGS, faults_named, read_user_file
-from merino.core.compiled.jit import entry
-from merino.core.compiled.memory import copy_record
-from merino.engine.report.phrases import MIN_TOLD, largest_for_each_side
+from merino.core.common import errors, files
+from merino.core.compiled import jit, memory
+from merino.engine.report import phrases, schema
+from merino.eval import explanation, material
 from merino.eval.evaluation import Evaluation
-from merino.eval.explanation import PieceValues
-from merino.eval.linear.compiled import NUMBER_OF_TERMS, features_of, stages_of
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.phases import halves
-from merino.eval.linear.registry import TERMS
+from merino.eval.linear import compiled, family, phases, registry
 from merino.eval.linear.weights import SHIPPED
-from merino.eval.material import FULL_BOARD
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import digest
 from merino.study.errors import StudyError
@@ -71,9 +62,9 @@ class Account:
     constant: float
     r2: float
 
-    def evaluation(self, k: float, name: str) -> LinearEvaluation:
+    def evaluation(self, k: float, name: str) -> family.LinearEvaluation:
         """The terms under these weights."""
-        return LinearEvaluation(self.weights, k, name)
+        return family.LinearEvaluation(self.weights, k, name)
 
 
 def columns_of(positions: np.ndarray) -> np.ndarray:
@@ -81,7 +72,7 @@ def columns_of(positions: np.ndarray) -> np.ndarray:
 
     The features of middlegame and endgame, then the side to move, 1 for White and -1 for Black, and 1.
     """
-    features, share = features_of(positions), stages_of(positions)[:, None] / FULL_BOARD
+    features, share = compiled.features_of(positions), compiled.stages_of(positions)[:, None] / material.FULL_BOARD
     turn = np.where(positions["side"] == WHITE, 1.0, -1.0)[:, None]
     return np.concatenate([features * share, features * (1 - share), turn, np.ones_like(turn)], axis=1)
 
@@ -98,21 +89,19 @@ def account_of(
         prior[: len(start)] = start
     squares, target = columns.T @ columns, columns.T @ (scores - columns @ prior)
     steady = np.ones(len(prior))
-    steady[2 * NUMBER_OF_TERMS :] = 0.0  # the constants are free
+    steady[2 * compiled.NUMBER_OF_TERMS :] = 0.0  # the constants are free
     variance = 0.0
     for _ in range(_ROUNDS):
         tied = squares + np.diag(variance / LEEWAY**2 * steady + _MIN_RIDGE)
         numbers = prior + np.linalg.solve(tied, target)
         variance = float(np.mean((scores - columns @ numbers) ** 2))
+    # What the account without a position says of it: what it asks for itself, its leverage, is taken out.
     asked, known = columns[:judged], scores[:judged]
-    found = _by_others(asked, known, asked @ numbers, tied)
-    return Account(numbers[: 2 * NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), r2_of(known, found))
-
-
-def _by_others(columns: np.ndarray, scores: np.ndarray, found: np.ndarray, tied: np.ndarray) -> np.ndarray:
-    """What the account without a position says of it, for each: what it asks for itself, its leverage, is taken out."""
-    leverage = np.einsum("ij,ji->i", columns, np.linalg.solve(tied, columns.T))
-    return scores - (scores - found) / np.maximum(1 - leverage, _MIN_RIDGE)
+    leverage = np.einsum("ij,ji->i", asked, np.linalg.solve(tied, asked.T))
+    by_others = known - (known - asked @ numbers) / np.maximum(1 - leverage, _MIN_RIDGE)
+    return Account(
+        numbers[: 2 * compiled.NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), r2_of(known, by_others)
+    )
 
 
 def r2_of(scores: np.ndarray, found: np.ndarray) -> float:
@@ -131,25 +120,25 @@ def account_around(record: np.ndarray, evaluation: Evaluation, start: np.ndarray
     return found if len(by_moves) > 1 else replace(found, r2=0.0)
 
 
-@entry
+@jit.entry
 def _fill_neighbours(positions, moves, found):
     """Fill POSITION[n] with a legal position, those one ply and two plies on, and those one ply after a null move."""
     position = positions[0]
-    copy_record(found[0], position)
-    ahead = make_each(position, moves, found, 1)
+    memory.copy_record(found[0], position)
+    ahead = movegen.make_each(position, moves, found, 1)
     count = ahead
     if position.checkers == ZERO:
-        make_null(found[count], position)
-        count = make_each(found[count], moves, found, count + 1)
+        makemove.make_null(found[count], position)
+        count = movegen.make_each(found[count], moves, found, count + 1)
     for index in range(1, ahead):
-        count = make_each(found[index], moves, found, count)
+        count = movegen.make_each(found[index], moves, found, count)
     return count
 
 
 def neighbours(record: np.ndarray) -> np.ndarray:
     """The legal POSITION[1] itself, first, and what up to two plies make of it, for both sides: POSITION[n]."""
     found = np.empty(MAX_NEIGHBOURS, dtype=POSITION)
-    return found[: _fill_neighbours(record, np.zeros(MAX_MOVES, dtype=np.int32), found)]
+    return found[: _fill_neighbours(record, np.zeros(movegen.MAX_MOVES, dtype=np.int32), found)]
 
 
 def without_pieces(record: np.ndarray) -> np.ndarray:
@@ -188,7 +177,7 @@ class WholeAccount:
 
     def vector(self) -> np.ndarray:
         """The weights, float64[2 * terms], 0 for a term that it does not name."""
-        pairs = [self.weights.get(term.name, (0.0, 0.0)) for term in TERMS]
+        pairs = [self.weights.get(term.name, (0.0, 0.0)) for term in registry.TERMS]
         return np.array(pairs, dtype=np.float64).T.ravel()
 
 
@@ -206,13 +195,13 @@ def whole_account(evaluation: NetEvaluation, positions: np.ndarray, source: str)
     columns[:, -1] = 0.0  # a net sees both sides alike: what is left over is due to who moves, in files always White
     account = account_of(columns[~kept], scores[~kept])
     found = columns[kept] @ np.concatenate([account.weights, [account.to_move, account.constant]])
-    middlegame, endgame = halves(account.weights, NUMBER_OF_TERMS)
+    weights = zip(registry.TERMS, *phases.halves(account.weights, compiled.NUMBER_OF_TERMS), strict=True)
     return WholeAccount(
         version=VERSION,
         net=digest(evaluation.network),
         name=Path(evaluation.name).stem,
         source=source,
-        weights={term.name: (round(a, 2), round(b, 2)) for term, a, b in zip(TERMS, middlegame, endgame, strict=True)},
+        weights={term.name: (round(a, 2), round(b, 2)) for term, a, b in weights},
         to_move=round(account.to_move, 2),
         constant=round(account.constant, 2),
         all=_share(scores[kept], found),
@@ -226,12 +215,12 @@ def _share(scores: np.ndarray, found: np.ndarray) -> Share:
 
 def _kinds(positions: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Kinds of positions by what is on the board, boolean[n] each."""
-    stages, queens = stages_of(positions), positions["pieces"][:, QUEEN] != 0
+    stages, queens = compiled.stages_of(positions), positions["pieces"][:, QUEEN] != 0
     yield "pawns only", stages == 0
-    yield "endgame without queens", (stages > 0) & (2 * stages <= FULL_BOARD) & ~queens
-    yield "endgame with queens", (2 * stages <= FULL_BOARD) & queens
-    yield "middlegame without queens", (2 * stages > FULL_BOARD) & ~queens
-    yield "middlegame with queens", (2 * stages > FULL_BOARD) & queens
+    yield "endgame without queens", (stages > 0) & (2 * stages <= material.FULL_BOARD) & ~queens
+    yield "endgame with queens", (2 * stages <= material.FULL_BOARD) & queens
+    yield "middlegame without queens", (2 * stages > material.FULL_BOARD) & ~queens
+    yield "middlegame with queens", (2 * stages > material.FULL_BOARD) & queens
 
 
 def content_of(account: WholeAccount) -> bytes:
@@ -241,40 +230,25 @@ def content_of(account: WholeAccount) -> bytes:
 
 def load_account(path: Path) -> WholeAccount:
     """The account in a file; raises StudyError."""
-    with faults_named(path, "the account of a net", StudyError):
-        found = _account_in(json.loads(read_user_file(path, SETTINGS)))
+    with files.faults_named(path, "the account of a net", StudyError):
+        fields = json.loads(files.read_user_file(path, files.SETTINGS))
+        number = partial(errors.real_number, "a number of it", low=-MAX_NUMBER, high=MAX_NUMBER)
+        shares = {
+            name: Share(int(number(share["positions"])), number(share["r2"]), number(share["mean_error_cp"]))
+            for name, share in {"all": fields["all"], **fields["kinds"]}.items()
+        }
+        found = WholeAccount(
+            version=fields["version"],
+            **{name: str(fields[name]) for name in ("net", "name", "source")},
+            weights={name: (number(pair[0]), number(pair[1])) for name, pair in fields["weights"].items()},
+            to_move=number(fields["to_move"]),
+            constant=number(fields["constant"]),
+            all=shares.pop("all"),
+            kinds=shares,
+        )
     if found.version != VERSION:
         raise StudyError(f"'{path}' is an account of version {found.version}, not {VERSION}")
     return found
-
-
-def _account_in(fields: dict[str, Any]) -> WholeAccount:
-    """The account in JSON data; raises KeyError, TypeError, ValueError or IndexError."""
-    return WholeAccount(
-        version=fields["version"],
-        weights={name: (_number(pair[0]), _number(pair[1])) for name, pair in fields["weights"].items()},
-        to_move=_number(fields["to_move"]),
-        constant=_number(fields["constant"]),
-        all=_share_in(fields["all"]),
-        kinds={name: _share_in(share) for name, share in fields["kinds"].items()},
-        **{name: _text(fields[name]) for name in ("net", "name", "source")},
-    )
-
-
-def _share_in(fields: dict[str, Any]) -> Share:
-    return Share(int(_number(fields["positions"])), _number(fields["r2"]), _number(fields["mean_error_cp"]))
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
-        raise ValueError(f"{value!r:.40} is no number within {MAX_NUMBER:g}")
-    return float(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r:.40} is no text")
-    return value
 
 
 @cache
@@ -315,65 +289,22 @@ def start_of(evaluation: Evaluation) -> np.ndarray | None:
 
 NAMED_PIECES = 2  # in whose absence the rest would be less, at most
 MIN_R2 = 0.005  # stated as 1% or more
-KINDS = dict(zip("PNBRQK", ("pawn", "knight", "bishop", "rook", "queen", "king"), strict=True))
 
 
-@dataclass(frozen=True)
-class AccountTerm:
-    """What a term adds to White's score by the account, in centipawns."""
+def in_words(record: np.ndarray, evaluation: Evaluation) -> schema.WordsReport:
+    """The score of the legal POSITION[1] explained by the terms, from White's view.
 
-    name: str
-    cp: float
-
-
-@dataclass(frozen=True)
-class RestPart:
-    """How much the rest falls, in centipawns for White, without the piece on a square; a king at home has no part."""
-
-    square: int
-    piece: str  # its letter
-    cp: float
-
-    @property
-    def name(self) -> str:
-        """The piece in words: "White's knight on d5"."""
-        return f"{COLOUR_NAMES[self.piece.islower()]}'s {KINDS[self.piece.upper()]} on {SQUARE_NAMES[self.square]}"
-
-
-@dataclass(frozen=True)
-class ScoreInWords:
-    """A score by the account around its position, from White's view: `terms` and `rest` add up to `score`.
-
-    `score` is that before the draw rules, in whole centipawns. `r2` is the share of how moves change the score that the
-    account explains, up to 1. `parts` are those of all pieces in the rest, from a1 to h8; `sentences` say the same in
-    words.
+    They and the rest add up to the score before the draw rules, in whole centipawns. The parts of the pieces in the
+    rest are those of all, from a1 to h8; a king at home has none.
     """
-
-    score: int
-    terms: tuple[AccountTerm, ...]
-    rest: float
-    r2: float
-    parts: tuple[RestPart, ...]
-    sentences: tuple[str, ...]
-
-
-def in_words(record: np.ndarray, evaluation: Evaluation) -> ScoreInWords:
-    """The score of the legal POSITION[1] explained by the terms."""
     account = account_around(record, evaluation, start_of(evaluation))
     by_terms = account.evaluation(evaluation.k, "account")
     values = by_terms.value_pieces(record)
-    terms = tuple(AccountTerm(line.name, line.net) for line in values.explanation.lines)
-    score = int(np.rint(evaluation.white_scores(record)[0]))
-    rest = score - math.fsum(term.cp for term in terms)
-    parts = _parts_of_rest(Coalitions(record, lambda positions: rests_of(positions, evaluation, by_terms)), record)
-    sentences = (*_by_terms(values), *_of_rest(rest, parts), _of_share(account.r2))
-    return ScoreInWords(score, terms, rest, account.r2, parts, sentences)
-
-
-def rests_of(positions: np.ndarray, evaluation: Evaluation, by_terms: Evaluation) -> np.ndarray:
-    """What the scores of POSITION[n] have beyond the terms, float64[n], White's: both before the draw rules."""
-    whole = (np.rint(each.white_scores(positions)) for each in (evaluation, by_terms))
-    return np.subtract(*whole) + 0.0  # so that nothing is never -0
+    terms = tuple(schema.WordTermReport(line.name, line.net) for line in values.explanation.lines)
+    rest = int(np.rint(evaluation.white_scores(record)[0])) - math.fsum(term.cp for term in terms)
+    parts = _parts_of_rest(record, evaluation, by_terms)
+    sentences = (*_by_terms(values), *_of_rest(rest, parts, record[0]["board"]), _of_share(account.r2))
+    return schema.WordsReport(terms, rest, account.r2, parts, sentences)
 
 
 def _of_share(r2: float) -> str:
@@ -390,45 +321,49 @@ def in_terms(record: np.ndarray, evaluation: Evaluation) -> Evaluation:
     return account_around(record, evaluation, start_of(evaluation)).evaluation(evaluation.k, "account")
 
 
-def _parts_of_rest(game: Coalitions, record: np.ndarray) -> tuple[RestPart, ...]:
-    """The parts of all pieces in what `game` scores."""
+def _parts_of_rest(record: np.ndarray, evaluation: Evaluation, by_terms: Evaluation) -> dict[str, float]:
+    """By square, how much the rest of the score falls without the piece there, in centipawns for White."""
+
+    def rests_of(positions: np.ndarray) -> np.ndarray:
+        whole = (np.rint(each.white_scores(positions)) for each in (evaluation, by_terms))
+        return np.subtract(*whole) + 0.0  # so that nothing is never -0
+
+    game = Coalitions(record, rests_of)
     squares = game.sets_of(np.arange(len(game.squares)))
     everyone = squares.sum(keepdims=True, dtype=np.uint64)
     falls = game.scores(everyone) - game.scores(everyone & ~squares)
     known = dict(zip(game.squares, falls.tolist(), strict=True))
-    board = record[0]["board"].tolist()
-    occupied = [square for square in SQUARES if board[square] != EMPTY]
-    return tuple(RestPart(square, PIECE_LETTERS[board[square]], known.get(square, 0.0)) for square in occupied)
+    occupied = np.flatnonzero(record[0]["board"] != EMPTY).tolist()
+    return {SQUARE_NAMES[square]: known.get(square, 0.0) for square in occupied}
 
 
-def _by_terms(values: PieceValues) -> Iterator[str]:
+def _by_terms(values: explanation.PieceValues) -> Iterator[str]:
     """The sum of the terms, and the largest of them."""
-    total, said = math.fsum(line.net for line in values.explanation.lines), largest_for_each_side(values)
+    total, said = math.fsum(line.net for line in values.explanation.lines), phrases.largest_for_each_side(values)
     yield f"By the terms {_ahead(total)}."
     if said:
         yield said
 
 
 def _ahead(centipawns: float) -> str:
-    if abs(centipawns) < MIN_TOLD:
+    if abs(centipawns) < phrases.MIN_TOLD:
         return "the position is even"
-    return f"{COLOUR_NAMES[centipawns < 0]} is ahead by {abs(centipawns) / 100:.2f}"
+    return f"{fen.COLOUR_NAMES[centipawns < 0]} is ahead by {abs(centipawns) / 100:.2f}"
 
 
-def _of_rest(rest: float, parts: Sequence[RestPart]) -> Iterator[str]:
+def _of_rest(rest: float, parts: Mapping[str, float], board: np.ndarray) -> Iterator[str]:
     """What the score has beyond the terms, and the pieces without which it would have least of it."""
-    if abs(rest) < MIN_TOLD:
+    if abs(rest) < phrases.MIN_TOLD:
         yield "The terms explain the whole score."
         return
     sign = 1 if rest > 0 else -1
-    yield f"The net rates {COLOUR_NAMES[sign < 0]} {abs(rest) / 100:.2f} above what the terms explain."
-    chosen = sorted((part for part in parts if sign * part.cp >= MIN_TOLD), key=lambda part: -abs(part.cp))
-    said = " and ".join(f"{part.name} ({_without(part)})" for part in chosen[:NAMED_PIECES])
+    yield f"The net rates {fen.COLOUR_NAMES[sign < 0]} {abs(rest) / 100:.2f} above what the terms explain."
+    said = []
+    for square in sorted(parts, key=lambda square: -sign * parts[square])[:NAMED_PIECES]:
+        if sign * parts[square] >= phrases.MIN_TOLD:
+            colour, kind = divmod(int(board[SQUARE_NAMES.index(square)]), BLACK_PIECE)
+            place = "with the king at home" if kind == KING else "without it"
+            name = f"{fen.COLOUR_NAMES[colour]}'s {chess.piece_name(kind + 1)} on {square}"
+            said.append(f"{name} ({place} {abs(parts[square]) / 100:.2f} less)")
     if said:
-        yield f"That depends most on {said}."
-
-
-def _without(part: RestPart) -> str:
-    """What becomes of the rest without a piece, for the side that it is good for."""
-    place = "with the king at home" if part.piece in "Kk" else "without it"
-    return f"{place} {abs(part.cp) / 100:.2f} less"
+        yield f"That depends most on {' and '.join(said)}."

@@ -1,21 +1,15 @@
 """Searches for studies: the best lines of a position, at full strength, whatever the searcher is set to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from merino.core.board.game import Position
 from merino.engine.search.limits import Limits, Line, Score
 from merino.engine.search.searcher import Display, Searcher, think
 from merino.eval.evaluation import Evaluation
 
-
-class Analyser(Protocol):
-    """Searches a position: the best `count` lines, best first; none if the search was too short."""
-
-    def __call__(self, position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
-        """Search."""
+# Searches a position within limits: the best lines, best first, one or as many as a third argument says; none if the
+# search was too short.
+Analyser = Callable[..., Sequence[Line]]
 
 
 def expected_of(score: Score, evaluation: Evaluation) -> float:

@@ -9,8 +9,6 @@ begin with % do not belong to the games. The first identifies the work and its s
 continues it. A line before each game has its length and its checksum, so that an incomplete or damaged game is found.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -28,12 +26,10 @@ import chess.engine
 import chess.pgn
 import numpy as np
 
+from merino.core.board import fen
 from merino.core.board.bitboard import WHITE
-from merino.core.board.fen import COLOUR_NAMES, FenError
 from merino.core.board.game import IllegalMoveError, Position
-from merino.core.common.about import NAME, __version__
-from merino.core.common.files import STATE, is_there, read_user_file, write_whole, writing
-from merino.core.common.sealed import checksum, warn_unsealed
+from merino.core.common import about, files, sealed
 from merino.core.common.text import GREY, SETTINGS, counted, in_one_line, load_matplotlib, saved, without_controls
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import as_chess_move, board_of, san_line
@@ -43,26 +39,24 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
 from merino.formats.pgn_text import tree_text
 from merino.formats.sources import SourceError, as_named, read_text
+from merino.study import annotation, errors, mistakes
 from merino.study.analyser import analyser
-from merino.study.annotation import GRADES, AnnotatedMove, MoveVerdict, PieceOutcome, annotate_moves, largest_outcomes
-from merino.study.errors import StudyError
-from merino.study.mistakes import MistakeKind
 
 LINE = 8  # plies shown of a better line
 MAX_TERMS, MIN_TERM = 3, 1.0  # of the terms named after a move: their number, and their change in centipawns
 
 AS_MARKED = " as marked"  # said of a mistake that had its sign before
-BY_PIECE = "by piece: "  # begins what a mistake makes of the pieces
 LOST = "of a point a move."  # ends what is said of each side's mistakes
 _OLDER_LOST = "of the point lost a move."  # as Merino 1.0 wrote it
-_NAGS = {grade.name: grade.nag for grade in GRADES}
-_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% (?:{re.escape(LOST)}|{re.escape(_OLDER_LOST)})" for side in COLOUR_NAMES)
-_HEAD = re.compile(rf"(?:^| ){NAME} \d\S*, .*? {_ACCOUNT}")
+_NAGS = {grade.name: grade.nag for grade in annotation.GRADES}
+_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% (?:{re.escape(LOST)}|{re.escape(_OLDER_LOST)})" for side in fen.COLOUR_NAMES)
+_HEAD = re.compile(rf"(?:^| ){about.NAME} \d\S*, .*? {_ACCOUNT}")
 _TERM = r"\w+ [+-]\d+"
 _GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"
-_KIND = rf"(?:{'|'.join(re.escape(kind.value) for kind in MistakeKind)}): [^;()]* \([^()]*\)"
+_KINDS = "|".join(map(re.escape, [*mistakes.MistakeKind, "time to castle"]))  # the last in annotations of Merino 1.0
+_KIND = rf"(?:{_KINDS}): [^;()]* \([^()]*\)"
 _PIECE = r"[A-Za-z] [a-h][1-8](?:-[a-h][1-8]| taken| kept)? [+-]\d+"
-_PIECES = rf"{BY_PIECE}{_PIECE}(?:, {_PIECE})*"
+_PIECES = rf"by piece: {_PIECE}(?:, {_PIECE})*"  # as Merino 1.0 could write
 _TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE}(?:; {_KIND})?(?:; {_PIECES})?)?"
 _TAILS = (re.compile(rf"(?P<kept>\[%eval [^]]*\]) {_TAIL}(?= |$)"), re.compile(rf"(?P<kept>^|.* ){_TAIL}$"))
 _UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
@@ -86,7 +80,7 @@ class GameSource:
     @property
     def label(self) -> str:
         """Who plays whom: "Morphy - Anderssen"."""
-        return without_controls("{} - {}".format(*(self.game.headers.get(side, "?") for side in COLOUR_NAMES)))
+        return without_controls("{} - {}".format(*(self.game.headers.get(side, "?") for side in fen.COLOUR_NAMES)))
 
 
 @dataclass(frozen=True)
@@ -103,9 +97,9 @@ def read_sources(path: Path) -> Sources:
     try:
         content = read_text(path)
     except SourceError as error:
-        raise StudyError(str(error)) from error
+        raise errors.StudyError(str(error)) from error
     if content.count(b"\0") or 100 * len(_UNPRINTED.findall(content)) > len(content):
-        raise StudyError(f"'{path}' is not a PGN file: it has bytes that no text has")
+        raise errors.StudyError(f"'{path}' is not a PGN file: it has bytes that no text has")
     encoding = "utf-8"
     try:
         text = content.decode("utf-8-sig")
@@ -114,7 +108,7 @@ def read_sources(path: Path) -> Sources:
         text = content.decode(encoding)
     games = list(games_of(text))
     if not any(source.moves or source.fault for source in games):
-        raise StudyError(f"'{path}' holds no game with a move")
+        raise errors.StudyError(f"'{path}' holds no game with a move")
     return Sources(games, encoding, hashlib.sha256(content).hexdigest()[:16])
 
 
@@ -143,43 +137,46 @@ def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> GameSour
             position = loaded(game, number).position
             start = Position(position.start_fen(), position.chess960)
             moves = tuple(position.uci(move) for move in position.moves)
-    except (FenError, IllegalMoveError, VariantError) as error:
+    except (fen.FenError, IllegalMoveError, VariantError) as error:
         fault = str(error).removeprefix(f"game {number} is ")
     return GameSource(number, line, text, game, start=start, moves=moves, fault=fault)
 
 
-def write_comments(source: GameSource, moves: Sequence[AnnotatedMove], how: str) -> str:
+def write_comments(source: GameSource, moves: Sequence[annotation.AnnotatedMove], how: str) -> str:
     """The PGN of a game with these annotations added; `how` describes the searches.
 
     Annotations that Merino made earlier are replaced.
     """
     game = source.game
     remove_own(game)
-    others = [name for name in game.headers.get("Annotator", "").split(", ") if name and not name.startswith(NAME)]
-    game.headers["Annotator"] = ", ".join([*others, f"{NAME} {__version__}"])
-    game.comment = _joined(game.comment, f"{NAME} {__version__}, {how}. {' '.join(account(moves))}")
+    others = [
+        name for name in game.headers.get("Annotator", "").split(", ") if name and not name.startswith(about.NAME)
+    ]
+    game.headers["Annotator"] = ", ".join([*others, f"{about.NAME} {about.__version__}"])
+    game.comment = f"{game.comment} {about.NAME} {about.__version__}, {how}. {' '.join(account(moves))}".strip()
     for node, annotated in zip(list(game.mainline()), moves, strict=False):
         _comment(node, annotated, source.start.chess960)
     return tree_text(game).rstrip("\n")
 
 
-def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
+def account(moves: Sequence[annotation.AnnotatedMove]) -> Iterator[str]:
     """A sentence for each side: its mistakes, and its mean loss."""
-    for colour, side in enumerate(COLOUR_NAMES):
+    for colour, side in enumerate(fen.COLOUR_NAMES):
         own = [annotated for annotated in moves if annotated.turn == colour]
         kinds = ", ".join(
-            counted(sum(annotated.grade is grade for annotated in own), grade.name) for grade in reversed(GRADES)
+            counted(sum(annotated.grade is grade for annotated in own), grade.name)
+            for grade in reversed(annotation.GRADES)
         )
         mean = sum(annotated.loss for annotated in own) / max(1, len(own))
         yield f"{side}: {kinds}; loses {mean:.1%} {LOST}"
 
 
-def _comment(node: chess.pgn.ChildNode, annotated: AnnotatedMove, chess960: bool) -> None:
-    after = annotated.after
-    node.set_eval(_pov_score(after), after.depth)
+def _comment(node: chess.pgn.ChildNode, annotated: annotation.AnnotatedMove, chess960: bool) -> None:
+    after, mate = annotated.after, annotated.after.score.mate
+    score = chess.engine.Cp(int(after.score)) if mate is None else chess.engine.Mate(mate)
+    node.set_eval(chess.engine.PovScore(score, after.turn == WHITE), after.depth)
     parts = [f"{after.expected:.1%}"]
-    terms = largest_terms(annotated.change, MAX_TERMS, MIN_TERM)
-    if terms:
+    if terms := largest_terms(annotated.change, MAX_TERMS, MIN_TERM):
         parts.append(terms)
     grade, best = annotated.grade, [as_chess_move(move, chess960) for move in annotated.better.best[:LINE]]
     if grade is not None:
@@ -190,19 +187,7 @@ def _comment(node: chess.pgn.ChildNode, annotated: AnnotatedMove, chess960: bool
             node.parent.add_line(best)
         if annotated.mistake is not None:
             parts.append(annotated.mistake.text)
-        if by_piece := largest_outcomes(annotated.pieces):
-            parts.append(f"{BY_PIECE}{by_piece}")
-    node.comment = _joined(node.comment, "; ".join(parts))
-
-
-def _pov_score(verdict: MoveVerdict) -> chess.engine.PovScore:
-    mate = verdict.score.mate
-    score = chess.engine.Cp(int(verdict.score)) if mate is None else chess.engine.Mate(mate)
-    return chess.engine.PovScore(score, verdict.turn == WHITE)
-
-
-def _joined(old: str, new: str) -> str:
-    return f"{old} {new}".strip()
+    node.comment = f"{node.comment} {'; '.join(parts)}".strip()
 
 
 def remove_own(game: chess.pgn.Game) -> None:
@@ -212,20 +197,16 @@ def remove_own(game: chess.pgn.Game) -> None:
         return
     game.comment = head.strip()
     for node in list(game.mainline()):
-        _remove_from_move(node)
-
-
-def _remove_from_move(node: chess.pgn.ChildNode) -> None:
-    comment = " ".join(node.comment.split())
-    match = next(filter(None, (tail.search(comment) for tail in _TAILS)), None)
-    if match is None:
-        return
-    node.comment = f"{comment[: match.start()]}{match['kept']}{comment[match.end() :]}".strip()
-    if match["grade"] and not match["marked"]:
-        node.nags.discard(_NAGS[match["grade"]])
-    for variation in [other for other in node.parent.variations if other is not node]:
-        if match["better"] == variation.san() and _is_bare(variation):
-            node.parent.remove_variation(variation)
+        comment = " ".join(node.comment.split())
+        match = next(filter(None, (tail.search(comment) for tail in _TAILS)), None)
+        if match is None:
+            continue
+        node.comment = f"{comment[: match.start()]}{match['kept']}{comment[match.end() :]}".strip()
+        if match["grade"] and not match["marked"]:
+            node.nags.discard(_NAGS[match["grade"]])
+        for variation in [other for other in node.parent.variations if other is not node]:
+            if match["better"] == variation.san() and _is_bare(variation):
+                node.parent.remove_variation(variation)
 
 
 def _is_bare(node: chess.pgn.ChildNode) -> bool:
@@ -241,43 +222,45 @@ _COLOURS = ("#c1121f", "#d55e00", "#c9a400")  # of the grades, the worst first
 _LINE = "#0072b2"
 _NAMED = 12  # mistakes whose moves are written down, the largest
 _NAME_WIDTH = 0.05  # of the width, for the name of a move
-_HEIGHT = 6.0  # of the scale of expected scores, for the same
-_PERCENT = 0.46  # of that scale, in a point of the picture's height
 
 
-def draw(title: str, first_ply: int, moves: Sequence[AnnotatedMove], ending: str) -> bytes:
+def draw(title: str, first_ply: int, moves: Sequence[annotation.AnnotatedMove], ending: str) -> bytes:
     """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
 
     `first_ply` is the ply number of the first move, 0 for White's first.
     """
     figure_class, style = load_matplotlib()
+    verdicts = [moves[0].before, *(annotated.after for annotated in moves)]
     with style.rc_context(SETTINGS):
         figure = figure_class(figsize=(10, 6.5), layout="constrained")
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        at = (first_ply + np.arange(len(moves) + 1)) / 2 + 0.5  # a move is drawn at its number, Black's half on
-        _draw_expected(upper, at, moves)
-        _draw_evaluation(lower, at, moves)
+        at = (first_ply + np.arange(len(verdicts))) / 2 + 0.5  # a move is drawn at its number, Black's half on
+        _draw_expected(upper, at, 100 * np.array([verdict.expected for verdict in verdicts]), moves)
+        pawns = np.array([(1 if verdict.turn == WHITE else -1) * verdict.score / 100 for verdict in verdicts])
+        _draw_evaluation(lower, at, np.clip(pawns, -MAX_PAWNS, MAX_PAWNS))
         upper.set_title(title, loc="left", fontsize=13, fontweight="bold")
         lower.set_xlabel("move")
-        lower.set_xlim(at[0], max(at[-1], at[0] + 1))
+        lower.set_xlim(at[0], at[-1])
         return saved(figure, ending)
 
 
-def _draw_expected(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) -> None:
-    expected = 100 * np.array([moves[0].before.expected, *(annotated.after.expected for annotated in moves)])
+def _draw_expected(axes: Any, at: np.ndarray, expected: np.ndarray, moves: Sequence[annotation.AnnotatedMove]) -> None:
     axes.fill_between(at, 50, expected, color=_LINE, alpha=0.15, linewidth=0)
     axes.plot(at, expected, color=_LINE, linewidth=1.6)
     axes.axhline(50, color=GREY, linewidth=0.8, linestyle=":")
-    for grade, colour in zip(GRADES, _COLOURS, strict=True):
+    for grade, colour in zip(annotation.GRADES, _COLOURS, strict=True):
         of_grade = [index for index, annotated in enumerate(moves, start=1) if annotated.grade is grade]
         label = f"{grade.name} {grade.sign}, at least {grade.least_loss:.0%} lost"
         axes.scatter(at[of_grade], expected[of_grade], 42, color=colour, edgecolor="white", zorder=3, label=label)
-    for index in _named(at, expected, moves):
+    for index in _named(at, moves):
         annotated = moves[index - 1]
+        place = {
+            "xytext": (0, -14 if annotated.turn == WHITE else 9),
+            "textcoords": "offset points",
+            "ha": "center",
+        }
         name = f"{annotated.san}{annotated.grade.sign if annotated.grade else ''}"
-        place = {"xytext": (0, _shift(annotated)), "textcoords": "offset points", "ha": "center", "fontsize": 8.5}
-        paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}  # the curve may run behind
-        axes.annotate(name, (at[index], expected[index]), bbox=paper, **place)
+        axes.annotate(name, (at[index], expected[index]), fontsize=8.5, **place)
     axes.set_ylim(-8, 108)
     axes.set_yticks(range(0, 101, 25))
     axes.set_ylabel("expected score of White, %")
@@ -285,45 +268,27 @@ def _draw_expected(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) ->
     axes.legend(loc="best", frameon=False, fontsize=9)
 
 
-def _shift(annotated: AnnotatedMove) -> int:
-    """The distance of a move's name above its point, in points: White's mistakes lead down, Black's up."""
-    return -14 if annotated.turn == WHITE else 9
-
-
-def _named(at: np.ndarray, expected: np.ndarray, moves: Sequence[AnnotatedMove]) -> list[int]:
-    """The plies, from 1, whose mistakes get a label: the largest ones, without overlaps."""
-    name_width = (at[-1] - at[0]) * _NAME_WIDTH
-    named: list[int] = []
+def _named(at: np.ndarray, moves: Sequence[annotation.AnnotatedMove]) -> list[int]:
+    """The plies, from 1, whose mistakes get a label: the largest ones, without overlaps of a side's."""
+    width, named = (at[-1] - at[0]) * _NAME_WIDTH, list[int]()
     graded = [index for index, annotated in enumerate(moves, start=1) if annotated.grade]
-    height = {index: expected[index] + _shift(moves[index - 1]) * _PERCENT for index in graded}
-    for index in sorted(graded, key=lambda index: -moves[index - 1].loss):
-        near = [other for other in named if abs(at[index] - at[other]) < name_width]
-        if len(named) < _NAMED and all(abs(height[index] - height[other]) >= _HEIGHT for other in near):
+    for index in sorted(graded, key=lambda index: -moves[index - 1].loss)[:_NAMED]:
+        if all((index - other) % 2 or abs(at[index] - at[other]) >= width for other in named):
             named.append(index)
     return named
 
 
-def _draw_evaluation(axes: Any, at: np.ndarray, moves: Sequence[AnnotatedMove]) -> None:
-    verdicts = [moves[0].before, *(annotated.after for annotated in moves)]
-    pawns = np.array([(1 if verdict.turn == WHITE else -1) * verdict.score / 100 for verdict in verdicts])
-    pawns = np.clip(pawns, -MAX_PAWNS, MAX_PAWNS)
+def _draw_evaluation(axes: Any, at: np.ndarray, pawns: np.ndarray) -> None:
     axes.fill_between(at, 0, pawns, color=GREY, alpha=0.2, linewidth=0)
     axes.plot(at, pawns, color=GREY, linewidth=1.3)
     axes.axhline(0, color=GREY, linewidth=0.8)
     axes.set_ylabel(f"evaluation, pawns\n(cut at {MAX_PAWNS:g})")
-    widest = max(2.0, float(np.abs(pawns).max()) * 1.1)
-    axes.set_ylim(-widest, widest)
     axes.grid(alpha=0.25)
 
 
 # The work on a file
 
-SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(GRADES))
-
-_BY_PIECE = (
-    ". By piece: how much more its owner has from it, in centipawns, at the end of the line after the move than at "
-    "that of the better line, by Shapley values"
-)
+SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(annotation.GRADES))
 
 OnProgress = Callable[[GameSource, int], object]  # called with a game and the number of its annotated plies
 _GAME = re.compile(rb"% game (\d{1,9}), (\d{1,9}) bytes(?:, checksum (\w{8}))?\n")
@@ -343,17 +308,15 @@ class AnnotationRequest:
     threads: int
     encoding: str = "utf-8"
     picture: Path | None = None
-    shapley: float | None = None  # the standard error, in centipawns, of what mistakes make of pieces; None: not asked
 
     @property
     def identity(self) -> str:
         """The identity of this work: the content of the file, all settings of the comments, and where pictures go."""
         weights = hashlib.sha256(json.dumps(self.evaluation.identity).encode()).hexdigest()[:16]
-        limits = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
-        engine = f"hash {self.hash_mb}, threads {self.threads}"
-        engine += "" if self.shapley is None else f", pieces to {self.shapley:g} cp"
-        engine += "" if self.picture is None else f", pictures {in_one_line(str(self.picture.absolute()))}"
-        return f"{self.sources.digest} with {NAME} {__version__}, {limits}, {engine}"
+        settings = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
+        settings += f", hash {self.hash_mb}, threads {self.threads}"
+        settings += f", pictures {in_one_line(str(self.picture.absolute()))}" if self.picture else ""
+        return f"{self.sources.digest} with {about.NAME} {about.__version__}, {settings}"
 
     @property
     def how(self) -> str:
@@ -361,7 +324,7 @@ class AnnotationRequest:
         return (
             f"{_words(self.limits)} a position, K {self.evaluation.k:g}. After each move: evaluation and depth, "
             f"White's expected score, and the terms it changes most, in centipawns for White. By expected score lost: "
-            f"{SIGNS}{'' if self.shapley is None else _BY_PIECE}"
+            f"{SIGNS}"
         )
 
 
@@ -370,7 +333,7 @@ class AnnotatedGame:
     """A game that was annotated, or copied if it is faulty: its moves, and its PGN; incomplete after Ctrl-C."""
 
     source: GameSource
-    moves: Sequence[AnnotatedMove]
+    moves: Sequence[annotation.AnnotatedMove]
     text: bytes
     is_whole: bool = True
 
@@ -385,31 +348,26 @@ def annotate_games(
             yield AnnotatedGame(source, (), source.text.encode(request.encoding))
             continue
         searcher.clear()  # so that the annotation of a game does not depend on the games before it
-        moves, is_whole = list[AnnotatedMove](), True
-        annotated = annotate_moves(
-            source.start, source.moves, request.evaluation, searching, request.limits, request.shapley
-        )
+        moves, is_whole = list[annotation.AnnotatedMove](), True
         try:
-            for move in annotated:
+            for move in annotation.annotate_moves(
+                source.start, source.moves, request.evaluation, searching, request.limits
+            ):
                 moves.append(move)
                 watch(source, len(moves))
         except KeyboardInterrupt:
             is_whole = False
         text = write_comments(source, moves, request.how).encode(request.encoding)
         if is_whole and request.picture and moves:
-            _draw(request, request.picture, source, moves)
+            path = request.picture
+            if len(request.sources.games) > 1:
+                path = path.with_stem(f"{path.stem}-{source.number}")
+            first_ply = 2 * source.start.fullmove_number - 2 + source.start.turn
+            with files.writing(errors.StudyError, path, after="; it is as it was"):
+                files.write_whole(path, draw(source.label, first_ply, moves, path.suffix.lower()))
         yield AnnotatedGame(source, moves, text, is_whole)
         if not is_whole:
             return
-
-
-def _draw(request: AnnotationRequest, path: Path, source: GameSource, moves: Sequence[AnnotatedMove]) -> None:
-    if len(request.sources.games) > 1:
-        path = path.with_stem(f"{path.stem}-{source.number}")
-    first_ply = 2 * source.start.fullmove_number - 2 + source.start.turn
-    picture = draw(source.label, first_ply, moves, path.suffix.lower())
-    with writing(StudyError, path, after="; it is as it was"):
-        write_whole(path, picture)
 
 
 def _words(limits: Limits) -> str:
@@ -427,8 +385,8 @@ class Partial:
         self._target = target
         self._first = f"% Merino annotates {identity}; the same command continues this file\n".encode()
         self.games: list[bytes] = []
-        with writing(StudyError, self.path):
-            end = self._read() if is_there(self.path) else 0
+        with files.writing(errors.StudyError, self.path):
+            end = self._read() if files.is_there(self.path) else 0
             self._file = self.path.open("r+b" if end else "wb")
             self._file.truncate(end)
             self._file.seek(end)
@@ -443,7 +401,7 @@ class Partial:
 
     def add(self, game: bytes) -> None:
         """Add a finished game to the file; raises OSError."""
-        head = f"% game {len(self.games) + 1}, {len(game)} bytes, checksum {checksum(game)}\n"
+        head = f"% game {len(self.games) + 1}, {len(game)} bytes, checksum {sealed.checksum(game)}\n"
         self._write(head.encode() + game + _GAP)
         self.games.append(game)
 
@@ -453,7 +411,7 @@ class Partial:
 
     def finish(self) -> None:
         """Replace the target, compressed if its name ends so, by all games, and remove the file; raises OSError."""
-        write_whole(self._target, as_named(self._target, _GAP.join(self.games) + b"\n"))
+        files.write_whole(self._target, as_named(self._target, _GAP.join(self.games) + b"\n"))
         self._file.close()
         self.path.unlink()
 
@@ -467,11 +425,11 @@ class Partial:
 
         They end before the first one that is damaged: from there on games are annotated again.
         """
-        content = read_user_file(self.path, STATE)
+        content = files.read_user_file(self.path, files.STATE)
         if self._first.startswith(content):
             return len(content) if content == self._first else 0
         if not content.startswith(self._first):
-            raise StudyError(
+            raise errors.StudyError(
                 f"'{self.path}' is what another file, other options or another version left unfinished; "
                 "finish that, or delete or rename it"
             )
@@ -483,8 +441,8 @@ class Partial:
             if int(head[1]) != number or content[after - len(_GAP) : after] != _GAP:
                 break
             if head[3] is None:
-                warn_unsealed(str(self.path))
-            elif head[3].decode() != checksum(game):
+                sealed.tell_unsealed(str(self.path))
+            elif head[3].decode() != sealed.checksum(game):
                 log.warning("game %d of '%s' is damaged: it and those after it are annotated again", number, self.path)
                 break
             self.games.append(game)
@@ -495,8 +453,8 @@ class Partial:
 # JSON, from White's view
 
 
-def annotated_json(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
-    """A move made in `position`; if it is a mistake, with its kind, the better line, and what it makes of pieces."""
+def annotated_json(position: Position, annotated: annotation.AnnotatedMove) -> dict[str, Any]:
+    """A move made in `position`; if it is a mistake, with its kind and the better line."""
     grade, mistake = annotated.grade, annotated.mistake
     return {
         "san": annotated.san,
@@ -505,15 +463,13 @@ def annotated_json(position: Position, annotated: AnnotatedMove) -> dict[str, An
         "after": _verdict_json(annotated.after),
         "terms": {term.name: term.change_cp for term in annotated.change.terms},
         "loss": annotated.loss,
-        "grade": None if grade is None else {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
+        "grade": grade and {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
         "better": {
             "text": annotated.better.score_text,
             "line": san_line(board_of(position), annotated.better.best[:LINE]),
         },
         "mistake": mistake
         and {"kind": mistake.kind.value, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},
-        "pieces": [_piece_json(each) for each in annotated.pieces],
-        "pieces_text": largest_outcomes(annotated.pieces),
     }
 
 
@@ -534,7 +490,7 @@ def game_json(game: AnnotatedGame) -> dict[str, Any]:
     }
 
 
-def _verdict_json(verdict: MoveVerdict) -> dict[str, Any]:
+def _verdict_json(verdict: annotation.MoveVerdict) -> dict[str, Any]:
     sign, mate = 1 if verdict.turn == WHITE else -1, verdict.score.mate
     return {
         "cp": sign * int(verdict.score) if mate is None else None,
@@ -542,14 +498,4 @@ def _verdict_json(verdict: MoveVerdict) -> dict[str, Any]:
         "text": verdict.score_text,
         "expected_score": verdict.expected,
         "depth": verdict.depth,
-    }
-
-
-def _piece_json(outcome: PieceOutcome) -> dict[str, Any]:
-    return {
-        "piece": outcome.piece,
-        "square": outcome.square,
-        "better": {"square": outcome.better_square, "value": outcome.better_cp},
-        "played": {"square": outcome.played_square, "value": outcome.played_cp},
-        "change": outcome.change_cp,
     }

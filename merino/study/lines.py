@@ -3,8 +3,6 @@
 Ends of lines are compared by exchanges, by piece and by term.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +10,15 @@ from typing import Any, NamedTuple
 
 import chess
 
+from merino.core.board import game
 from merino.core.board.bitboard import WHITE
-from merino.core.board.game import Position
+from merino.core.board.move import Move
 from merino.engine.notation.san import as_chess_move, board_of
-from merino.engine.report.phrases import change_phrase, group_of, is_usual, listed
-from merino.engine.report.schema import MoveReport, PositionReport
-from merino.engine.report.static import report_evaluation
+from merino.engine.report import phrases, schema, static
 from merino.engine.search.limits import pawns
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group
-from merino.study.accounts import in_terms
-from merino.study.tactics import boards_along, drawing, kind_at, pawns_of, settled_plies, taken_on
+from merino.study import accounts, tactics
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
@@ -61,7 +57,11 @@ class LineEnd:
         assert piece
         sign = 1 if piece.color == chess.WHITE else -1
         groups = _OF_PAWNS if piece.piece_type == chess.PAWN else _OF_PIECES
-        own = {name: cp for name, cp in terms.items() if group_of(name) in groups and not name.startswith(_OF_NOBODY)}
+        own = {
+            name: cp
+            for name, cp in terms.items()
+            if phrases.group_of(name) in groups and not name.startswith(_OF_NOBODY)
+        }
         return {name: sign * cp for name, cp in own.items()}
 
     @property
@@ -70,16 +70,20 @@ class LineEnd:
         white, black = (Counter(self.taken[colour]) for colour in (chess.WHITE, chess.BLACK))
         both, white, black = white & black, white - black, black - white
         if not white and not black:
-            return f"each side has taken {listed(both)}" if both else "nothing is taken"
-        is_white = pawns_of(white) >= pawns_of(black)
+            return f"each side has taken {phrases.listed(both)}" if both else "nothing is taken"
+        is_white = tactics.pawns_of(white) >= tactics.pawns_of(black)
         side, won, given = ("White", white, black) if is_white else ("Black", black, white)
-        return f"{side} has {listed(won)} for {listed(given)}" if given else f"{side} wins {listed(won)}"
+        return (
+            f"{side} has {phrases.listed(won)} for {phrases.listed(given)}"
+            if given
+            else f"{side} wins {phrases.listed(won)}"
+        )
 
     @property
     def material(self) -> str:
         """The balance with the promotions: "White promotes to a queen", "White wins a pawn; Black promotes to ..."."""
         promotions = [
-            f"{'White' if side else 'Black'} promotes to {listed(Counter(self.promoted[side]))}"
+            f"{'White' if side else 'Black'} promotes to {phrases.listed(Counter(self.promoted[side]))}"
             for side in (chess.WHITE, chess.BLACK)
             if self.promoted[side]
         ]
@@ -120,7 +124,7 @@ class PieceDifference:
     @property
     def worth(self) -> str:
         """The difference in words: "is worth 0.30 more: central knights +0.21, knight mobility +0.09"."""
-        said = ", ".join(f"{change_phrase(name, cp)} {pawns(cp)}" for name, cp in self.named)
+        said = ", ".join(f"{phrases.change_phrase(name, cp)} {pawns(cp)}" for name, cp in self.named)
         more = "more" if self.total > 0 else "less"
         return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
 
@@ -149,14 +153,14 @@ class Followed:
     A piece that a pawn has become counts as that pawn when it is taken; `promoted` has those that are still there.
     """
 
-    after: Position
+    after: game.Position
     board: chess.Board
     taken: Mapping[chess.Color, Sequence[chess.PieceType]]
     origins: Mapping[chess.Square, chess.Square]
     promoted: Mapping[chess.Color, Sequence[chess.PieceType]]
 
 
-def follow(position: Position, moves: Sequence[int]) -> Followed:
+def follow(position: game.Position, moves: Sequence[int]) -> Followed:
     """Make the moves of a line, all legal, on a copy of the position."""
     after, board = position.copy(), board_of(position)
     began = board.copy(stack=False)
@@ -164,40 +168,47 @@ def follow(position: Position, moves: Sequence[int]) -> Followed:
     taken: dict[chess.Color, list[chess.PieceType]] = {chess.WHITE: [], chess.BLACK: []}
     for move in moves:
         after.push(move)
-        side, victim = _follow(board, as_chess_move(move, position.chess960), at)
-        if victim is not None:
-            taken[side].append(kind_at(began, victim))
+        own, made = Move(move), as_chess_move(move, position.chess960)
+        if (victim := tactics.taken_on(board, made)) is not None:
+            taken[board.turn].append(tactics.kind_at(began, at.pop(victim)))
+        board.push(made)
+        if own.is_castling:  # ours names the square of the rook
+            king, rook = at.pop(own.from_square), at.pop(own.to_square)
+            rank, is_short = own.from_square & 56, own.to_square > own.from_square
+            at[rank + (6 if is_short else 2)], at[rank + (5 if is_short else 3)] = king, rook
+        else:
+            at[own.to_square] = at.pop(own.from_square)
     promoted: dict[chess.Color, list[chess.PieceType]] = {chess.WHITE: [], chess.BLACK: []}
     for square, origin in at.items():
-        if kind_at(board, square) != kind_at(began, origin):
-            promoted[board.color_at(square) == chess.WHITE].append(kind_at(board, square))
+        if tactics.kind_at(board, square) != tactics.kind_at(began, origin):
+            promoted[board.color_at(square) == chess.WHITE].append(tactics.kind_at(board, square))
     return Followed(after, board, taken, at, promoted)
 
 
-def along(position: Position, moves: Sequence[str]) -> tuple[list[chess.Move], list[chess.Board]]:
+def along(position: game.Position, moves: Sequence[str]) -> tuple[list[chess.Move], list[chess.Board]]:
     """A line of legal moves, coordinates, for python-chess: its moves, the board before the first and after each."""
     made = [as_chess_move(move, position.chess960) for move in position.copy().push_all(moves)]
-    return made, boards_along(board_of(position), made)
+    return made, tactics.boards_along(board_of(position), made)
 
 
 def shown_plies(boards: Sequence[chess.Board]) -> int:
     """The plies that sentences are about, by the boards of a line: to mate or a draw, or where it settles; or 0."""
-    is_over = boards[-1].is_checkmate() or drawing(boards[-1])
-    return len(boards) - 1 if is_over else settled_plies(boards) or 0
+    is_over = boards[-1].is_checkmate() or tactics.drawing(boards[-1])
+    return len(boards) - 1 if is_over else tactics.settled_plies(boards) or 0
 
 
-def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
+def end_of(position: game.Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
     """The end of a line of legal moves, coordinates; `by_terms` has terms."""
     return end_after(position, position.copy().push_all(moves), by_terms)
 
 
-def end_after(position: Position, moves: Sequence[int], by_terms: Evaluation) -> LineEnd:
+def end_after(position: game.Position, moves: Sequence[int], by_terms: Evaluation) -> LineEnd:
     """The same of moves as a search finds them."""
     end = follow(position, moves)
-    report = report_evaluation(end.after.record, "", by_terms)
+    report = static.report_evaluation(end.after.record, "", by_terms)
     terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
     pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
-    unusual = {term.name for term in report.terms if term.weight and not is_usual(term.name, term.weight)}
+    unusual = {term.name for term in report.terms if term.weight and not phrases.is_usual(term.name, term.weight)}
     sides = {term.name: {chess.WHITE: term.white_cp, chess.BLACK: term.black_cp} for term in report.terms}
     return LineEnd(end.board, end.taken, end.promoted, pieces, sides, unusual)
 
@@ -223,35 +234,6 @@ def named_first(differing: Sequence[PieceDifference], most: int) -> list[PieceDi
     return [each for each in differing if each.named][:most]
 
 
-def _follow(
-    board: chess.Board, move: chess.Move, at: dict[chess.Square, chess.Square]
-) -> tuple[chess.Color, chess.Square | None]:
-    """Make a move, keeping where each piece began (`at`, by its square); who made it, and where its victim began."""
-    side, victim = board.turn, taken_on(board, move)
-    origin = None if victim is None else at.pop(victim)
-    rook = _castling_rook(board, move)
-    board.push(move)
-    if rook is None:
-        at[move.to_square] = at.pop(move.from_square)
-        return side, origin
-    origins = at.pop(rook[0]), at.pop(move.from_square)
-    king = board.king(side)
-    assert king is not None
-    at[rook[1]], at[king] = origins
-    return side, origin
-
-
-def _castling_rook(board: chess.Board, move: chess.Move) -> tuple[chess.Square, chess.Square] | None:
-    """Where the rook of a castling move stands and where it goes; None for other moves."""
-    if not board.is_castling(move):
-        return None
-    rank = chess.square_rank(move.from_square)
-    is_short = chess.square_file(move.to_square) > chess.square_file(move.from_square)
-    rooks = chess.SquareSet(board.clean_castling_rights()) & chess.BB_RANKS[rank]
-    ours = [square for square in rooks if (square > move.from_square) == is_short]
-    return ours[0], chess.square(5 if is_short else 3, rank)
-
-
 # Why one move and not another, and what a line leads to
 
 NAMED_PIECES = 3
@@ -259,7 +241,7 @@ NAMED_OF_A_LINE = 2
 MAX_NAMED_PLIES = 2  # of a line whose moves are named; of a longer one only the last
 
 
-def why(report: PositionReport, position: Position, evaluation: Evaluation) -> Reasons:
+def why(report: schema.PositionReport, position: game.Position, evaluation: Evaluation) -> Reasons:
     """Sentences on why one of the two searched moves of a report of the legal `position` is better than the other.
 
     Empty unless both have lines. Each line is followed to its last position in which no piece can be won at once; what
@@ -276,33 +258,33 @@ def why(report: PositionReport, position: Position, evaluation: Evaluation) -> R
     lines = [_settled_line(report, position, move) for move in (better, other)]
     if not all(lines):
         return Reasons((_verdict(better, other),))
-    by_terms = in_terms(position.record, evaluation)
+    by_terms = accounts.in_terms(position.record, evaluation)
     ends = [end_of(position, line, by_terms) for line in lines]
     pieces = tuple(differences(*ends))
     sentences = (_verdict(better, other), _exchanges(better, other, *ends), *_pieces(better, other, pieces))
     return Reasons(sentences, pieces)
 
 
-def _settled_line(report: PositionReport, position: Position, move: MoveReport) -> tuple[str, ...]:
+def _settled_line(report: schema.PositionReport, position: game.Position, move: schema.MoveReport) -> tuple[str, ...]:
     """The line of a move, as far as it can be counted."""
     moves = _line_of(report, move)
     return moves[: shown_plies(along(position, moves)[1])]
 
 
-def _line_of(report: PositionReport, move: MoveReport) -> tuple[str, ...]:
+def _line_of(report: schema.PositionReport, move: schema.MoveReport) -> tuple[str, ...]:
     """The moves of a line, coordinates, of which the move itself is the first."""
     line = report.line_of(move)
     return line.moves if line else (move.uci,)
 
 
-def _verdict(better: MoveReport, other: MoveReport) -> str:
+def _verdict(better: schema.MoveReport, other: schema.MoveReport) -> str:
     assert better.score and other.score
     if better.score.text == other.score.text:
         return f"The search finds {better.san} and {other.san} equally good ({better.score.text})."
     return f"The search prefers {better.san}: {better.score.text} against {other.score.text} after {other.san}."
 
 
-def _mates(better: MoveReport, other: MoveReport, is_white: bool) -> Iterator[str]:
+def _mates(better: schema.MoveReport, other: schema.MoveReport, is_white: bool) -> Iterator[str]:
     """What mates of the moves, or who mates after them: "a8=Q mates in 9.", "After Kh1 Black mates in 2."."""
     for move in (better, other):
         assert move.score
@@ -314,16 +296,16 @@ def _mates(better: MoveReport, other: MoveReport, is_white: bool) -> Iterator[st
             yield f"{who} mates in {abs(move.score.mate)}."
 
 
-def _draws(report: PositionReport, position: Position, moves: Sequence[MoveReport]) -> Iterator[str]:
+def _draws(report: schema.PositionReport, position: game.Position, moves: Sequence[schema.MoveReport]) -> Iterator[str]:
     """How moves, or the lines after them, end the game in a draw: "Qf7 stalemates."."""
     for move in moves:
         line = _line_of(report, move)
-        how = drawing(along(position, line)[1][-1])
+        how = tactics.drawing(along(position, line)[1][-1])
         if how and move.score and move.score.cp == 0:  # the last moves of another may be played on after a win
             yield f"{move.san if len(line) == 1 else f'The line of {move.san}'} {how}."
 
 
-def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_end: LineEnd) -> str:
+def _exchanges(better: schema.MoveReport, other: schema.MoveReport, best_end: LineEnd, other_end: LineEnd) -> str:
     """What the two lines exchange: "In the line of Rc1 White has a knight for a bishop; in that of Bc4 ..."."""
     first, second = best_end.material, other_end.material
     if first == second:
@@ -331,14 +313,14 @@ def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_e
     return f"In the line of {better.san} {first}; in that of {other.san} {second}."
 
 
-def _pieces(better: MoveReport, other: MoveReport, differing: Sequence[PieceDifference]) -> Iterator[str]:
+def _pieces(better: schema.MoveReport, other: schema.MoveReport, differing: Sequence[PieceDifference]) -> Iterator[str]:
     """The pieces on the board at both ends that differ most in value, with where they stand and by which terms."""
     for each in named_first(differing, NAMED_PIECES):
         elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
         yield f"With {better.san}, {each.name}{elsewhere} {each.worth}."
 
 
-def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) -> Reasons:
+def outcome(position: game.Position, moves: Sequence[str], evaluation: Evaluation) -> Reasons:
     """Sentences on the end of a line of legal moves, coordinates, against the `position` now.
 
     They name what the line exchanges and its promotions, and the pieces that become better or worse. The line is
@@ -349,11 +331,11 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     plies = shown_plies(boards)
     if not plies:
         return Reasons(())
-    by_terms = in_terms(position.record, evaluation)
+    by_terms = accounts.in_terms(position.record, evaluation)
     end = end_of(position, moves[:plies], by_terms)
     if end.board.is_checkmate():
         return Reasons((f"{_named(boards, made, plies)} is mate.",))
-    if how := drawing(end.board):
+    if how := tactics.drawing(end.board):
         return Reasons((f"{_named(boards, made, plies)} {how}.",))
     pieces = tuple(differences(end, end_of(position, (), by_terms)))
     return Reasons((*_material(end, boards, made[:plies]), *_changed(pieces)), pieces)

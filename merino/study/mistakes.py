@@ -4,43 +4,24 @@ The kinds are tried in their order, and the first that holds is named. What wins
 Where nothing is won, the mistake is one of position. Three positions are compared: the one before the move, the end of
 the line after it, and the end of the better line. What is worth less for the mover at the end of the first line than in
 both others has been given away. What is worth more at the end of the better line than in both others is an improvement
-missed. A king left in the centre is one such reason.
+missed.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from functools import cached_property
+from enum import StrEnum
 from typing import NamedTuple
 
 import chess
 
+from merino.core.board import game
 from merino.core.board.bitboard import WHITE
-from merino.core.board.game import Position
 from merino.engine.notation.san import as_chess_move, board_of
-from merino.engine.report.phrases import cause, counts_against, group_of, is_material, listed, phrase
+from merino.engine.report.phrases import cause, counts_against, is_material, listed, phrase
 from merino.engine.search.limits import Line, Score
 from merino.eval.evaluation import Evaluation
-from merino.eval.linear.registry import Group
-from merino.study.accounts import in_terms
+from merino.study import accounts, tactics
 from merino.study.lines import MIN_PIECE, LineEnd, end_after
-from merino.study.tactics import (
-    MIN_GAIN,
-    PIECES,
-    REPETITION,
-    FoundLine,
-    Means,
-    balance,
-    drawing,
-    exchanged,
-    is_back_rank_mate,
-    more_of,
-    pawns_of,
-    piece_name,
-    win_by,
-)
 
 # What a mistake costs by place
 
@@ -48,8 +29,6 @@ MIN_TERM = 10.0  # centipawns that a piece or a term must cost to be named
 MIN_LARGEST = 20.0  # and the first of them: less is no reason for a mistake
 NAMED = 2
 _TO_MOVE = "Tempo"  # which side has it at the end of a line is chance
-CASTLES_BY = 2  # the move of its side by which the better line castles
-MIN_SAFETY = 15.0  # centipawns of the king's safety that must be lost to be named
 
 
 @dataclass(frozen=True)
@@ -86,9 +65,9 @@ class ThreeEnds:
         kept = self.before.pieces.keys() & self.played.pieces.keys() & self.better.pieces.keys()
         pieces = [cost for origin in sorted(kept) for cost in self._of_piece(origin)]
         terms = [cost for name in self.before.terms for cost in self._of_term(name)]
-        return Costs(_sorted(pieces), _sorted(terms))
+        return Costs(*(sorted(costs, key=lambda cost: -cost.cp) for costs in (pieces, terms)))
 
-    @cached_property
+    @property
     def _ends(self) -> tuple[LineEnd, LineEnd, LineEnd]:
         return self.before, self.played, self.better
 
@@ -135,7 +114,7 @@ class ThreeEnds:
 
     def _is_of_exchanged(self, term: str) -> bool:
         """Whether a term is about a kind of piece of which the two lines leave other numbers."""
-        kind = next((kind for kind in PIECES if term.startswith(chess.piece_name(kind).capitalize())), None)
+        kind = next((kind for kind in tactics.PIECES if term.startswith(chess.piece_name(kind).capitalize())), None)
         if kind is None:
             return False
         here, there = self.played.board, self.better.board
@@ -148,10 +127,6 @@ def reasons(costs: Sequence[Cost]) -> tuple[bool, list[str]] | None:
         return None
     is_given = costs[0].is_given
     return is_given, [cost.words for cost in costs if cost.is_given == is_given and cost.cp >= MIN_TERM][:NAMED]
-
-
-def _sorted(costs: Sequence[Cost]) -> list[Cost]:
-    return sorted(costs, key=lambda cost: -cost.cp)
 
 
 def _amounts(before: float, played: float, better: float) -> dict[bool, float]:
@@ -182,65 +157,6 @@ def _placed(piece: chess.Piece, origin: chess.Square, square: chess.Square, is_g
     return f"{name} {go} from {start} to {chess.square_name(square)} and {be} {worth}"
 
 
-def left_in_the_centre(
-    played: chess.Move, better: FoundLine, reply: FoundLine, terms: Mapping[str, float]
-) -> str | None:
-    """Why it was time to castle instead of `played`, as a sentence without a full stop; None if it was not.
-
-    The better line castles soon, the one after the move does not. There, with queens on the board, a check drives the
-    king from his place; or he can no longer castle at its end, and his safety is what the move loses most, by `terms`
-    as of `mistake_of`. That he could castle later is no mistake.
-    """
-    mover = better.board.turn
-    castling = next(_castlings(better, mover), None)
-    if castling is None or castling[0] >= 2 * CASTLES_BY or better.board.is_castling(played):
-        return None
-    if any(_castlings(reply, mover)):
-        return None
-    use = _driven(reply, mover) or _unsafe(reply, mover, terms)
-    if use is None:
-        return None
-    ply, name = castling
-    first = better.board.san(better.moves[0])
-    return f"{name} was possible, and {use}" if ply == 0 else f"{first} and {name} came in time, and {use}"
-
-
-def _castlings(line: FoundLine, side: chess.Color) -> Iterator[tuple[int, str]]:
-    """The plies of a line, from 0, with which a side castles, and the name of each."""
-    board = line.after(0)
-    for ply, move in enumerate(line.moves):
-        if board.turn == side and board.is_castling(move):
-            yield ply, board.san(move)
-        board.push(move)
-
-
-def _driven(reply: FoundLine, mover: chess.Color) -> str | None:
-    """The first check that drives the king of the mover from his place, in the moves that are shown of the line."""
-    board, shown = reply.after(0), reply.moves[: reply.shown]
-    for check, answer in zip(shown[::2], shown[1::2], strict=False):
-        name = board.san(check)
-        board.push(check)
-        has_queen = bool(board.pieces(chess.QUEEN, not mover))
-        if board.is_check() and has_queen and board.king(mover) == answer.from_square and not board.is_capture(answer):
-            return f"{name} drives the king from {chess.square_name(answer.from_square)}"
-        board.push(answer)
-    return None
-
-
-def _unsafe(reply: FoundLine, mover: chess.Color, terms: Mapping[str, float]) -> str | None:
-    """How much less safe a king is that can no longer castle, if no group of terms but material loses more."""
-    lost = dict.fromkeys(Group, 0.0)
-    for name, cp in terms.items():
-        lost[group_of(name)] += cp
-    safety, last = lost[Group.KING_SAFETY], reply.after(len(reply.moves))
-    king = last.king(mover)
-    if king is None or last.has_castling_rights(mover) or not last.pieces(chess.QUEEN, not mover):
-        return None
-    if safety < MIN_SAFETY or safety < max(cp for group, cp in lost.items() if group is not Group.MATERIAL):
-        return None
-    return f"the king on {chess.square_name(king)} can no longer castle and is less safe by {safety / 100:.2f}"
-
-
 MAX_UNEVEN = 1  # pawns by which what an exchange gives and takes may differ
 
 
@@ -251,7 +167,7 @@ class ScoredLine(NamedTuple):
     score: Score
 
 
-class MistakeKind(Enum):
+class MistakeKind(StrEnum):
     """The kinds of mistakes."""
 
     MATE_MISSED = "mate missed"
@@ -266,7 +182,6 @@ class MistakeKind(Enum):
     PIN_ALLOWED = "pin allowed"
     DISCOVERY_ALLOWED = "discovered attack allowed"
     PAWN_THROUGH = "passed pawn let through"
-    CASTLING = "time to castle"
     MATERIAL_LOST = "material lost"
     FORK_MISSED = "fork missed"
     SKEWER_MISSED = "skewer missed"
@@ -284,14 +199,14 @@ class MistakeKind(Enum):
 
 # The mistake that allows the other side to win by these means, and the one that misses a win by them.
 KINDS = {
-    Means.HANGING: (MistakeKind.HANGING, MistakeKind.CAPTURE_MISSED),
-    Means.HANGING_PAWN: (MistakeKind.PAWN_HANGING, MistakeKind.PAWN_MISSED),
-    Means.FORK: (MistakeKind.FORK_ALLOWED, MistakeKind.FORK_MISSED),
-    Means.SKEWER: (MistakeKind.SKEWER_ALLOWED, MistakeKind.SKEWER_MISSED),
-    Means.PIN: (MistakeKind.PIN_ALLOWED, MistakeKind.PIN_MISSED),
-    Means.DISCOVERY: (MistakeKind.DISCOVERY_ALLOWED, MistakeKind.DISCOVERY_MISSED),
-    Means.PROMOTION: (MistakeKind.PAWN_THROUGH, MistakeKind.PROMOTION_MISSED),
-    Means.MATERIAL: (MistakeKind.MATERIAL_LOST, MistakeKind.GAIN_MISSED),
+    tactics.Means.HANGING: (MistakeKind.HANGING, MistakeKind.CAPTURE_MISSED),
+    tactics.Means.HANGING_PAWN: (MistakeKind.PAWN_HANGING, MistakeKind.PAWN_MISSED),
+    tactics.Means.FORK: (MistakeKind.FORK_ALLOWED, MistakeKind.FORK_MISSED),
+    tactics.Means.SKEWER: (MistakeKind.SKEWER_ALLOWED, MistakeKind.SKEWER_MISSED),
+    tactics.Means.PIN: (MistakeKind.PIN_ALLOWED, MistakeKind.PIN_MISSED),
+    tactics.Means.DISCOVERY: (MistakeKind.DISCOVERY_ALLOWED, MistakeKind.DISCOVERY_MISSED),
+    tactics.Means.PROMOTION: (MistakeKind.PAWN_THROUGH, MistakeKind.PROMOTION_MISSED),
+    tactics.Means.MATERIAL: (MistakeKind.MATERIAL_LOST, MistakeKind.GAIN_MISSED),
 }
 
 
@@ -315,7 +230,7 @@ def as_found(line: Line | None) -> ScoredLine:
 
 
 def mistake_in(
-    position: Position, played: int, better: ScoredLine, reply: ScoredLine, evaluation: Evaluation
+    position: game.Position, played: int, better: ScoredLine, reply: ScoredLine, evaluation: Evaluation
 ) -> Mistake:
     """The kind of mistake that `played` is in `position`, instead of the line `better`; `reply` is the line after it.
 
@@ -326,43 +241,32 @@ def mistake_in(
     best, own = _found(position, better), _found(after, reply)
     move = as_chess_move(played, position.chess960)
     if best.settled is None or own.settled is None:
-        return mistake_of(move, best, own, {})
-    by_terms = in_terms(position.record, evaluation)
+        return mistake_of(move, best, own)
+    by_terms = accounts.in_terms(position.record, evaluation)
     lines = ((), (played, *reply.moves[: own.settled]), better.moves[: best.settled])
     before, here, there = (end_after(position, moves, by_terms) for moves in lines)
-    mover = position.turn == WHITE
-    lost = {name: there.lead(name, mover) - here.lead(name, mover) for name in there.terms}
-    return mistake_of(move, best, own, lost, ThreeEnds(before, here, there, mover).costs())
+    return mistake_of(move, best, own, ThreeEnds(before, here, there, position.turn == WHITE).costs())
 
 
-def _found(position: Position, line: ScoredLine) -> FoundLine:
+def _found(position: game.Position, line: ScoredLine) -> tactics.FoundLine:
     moves = tuple(as_chess_move(move, position.chess960) for move in line.moves)
-    return FoundLine(board_of(position), moves, line.score.mate, is_even=line.score == 0)
+    return tactics.FoundLine(board_of(position), moves, line.score.mate, is_even=line.score == 0)
 
 
 def mistake_of(
-    played: chess.Move,
-    better: FoundLine,
-    reply: FoundLine,
-    terms: Mapping[str, float],
-    costs: Costs | None = None,
+    played: chess.Move, better: tactics.FoundLine, reply: tactics.FoundLine, costs: Costs | None = None
 ) -> Mistake:
     """The kind of mistake that `played` is.
 
-    `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
-    that the mover has less by each term where `reply` is settled than where `better` is, and `costs` is what the move
-    costs there: none where one of them is not settled. A line repeats moves wherever the game is level, so a repetition
-    missed is stated only where the move loses nothing.
+    `better` begins with the better move, `reply` with the best reply to the move played. `costs` is what the move costs
+    where both lines are settled: None where one is not. A line repeats moves wherever the game is level, so a
+    repetition missed is stated only where the move loses nothing.
     """
-    lost = _lost(played, reply, better)
-    by_motif = lost if lost is not None and lost.kind is not MistakeKind.MATERIAL_LOST else None
     return (
         _mates(better, reply)
         or _draw_allowed(better, reply)
-        or (_draw_missed(better) if better.draw != REPETITION else None)
-        or by_motif
-        or _castling(played, better, reply, terms)
-        or lost
+        or (_draw_missed(better) if better.draw != tactics.REPETITION else None)
+        or _lost(played, reply, better)
         or _draw_missed(better)
         or _missed(played, better, reply)
         or _exchange(better, reply)
@@ -371,71 +275,71 @@ def mistake_of(
     )
 
 
-def _mates(better: FoundLine, reply: FoundLine) -> Mistake | None:
+def _mates(better: tactics.FoundLine, reply: tactics.FoundLine) -> Mistake | None:
     if reply.mate is not None and reply.mate > 0:
         last = reply.after(len(reply.moves))
-        kind = MistakeKind.BACK_RANK if is_back_rank_mate(last) else MistakeKind.MATE_ALLOWED
+        kind = MistakeKind.BACK_RANK if tactics.is_back_rank_mate(last) else MistakeKind.MATE_ALLOWED
         return Mistake(kind, f"the reply mates in {reply.mate}", reply.text)
     if better.mate is not None and better.mate > 0:
         return Mistake(MistakeKind.MATE_MISSED, f"there was a mate in {better.mate}", better.text)
     return None
 
 
-def _draw_allowed(better: FoundLine, reply: FoundLine) -> Mistake | None:
+def _draw_allowed(better: tactics.FoundLine, reply: tactics.FoundLine) -> Mistake | None:
     """The draw that the move itself or the reply makes."""
-    how = drawing(reply.board) if reply.draw or not reply.moves else None
+    how = tactics.drawing(reply.board) if reply.draw or not reply.moves else None
     if how:
         return Mistake(MistakeKind.DRAW_ALLOWED, f"the move {how}", better.text)
     return Mistake(MistakeKind.DRAW_ALLOWED, f"the reply draws by {reply.draw}", reply.whole) if reply.draw else None
 
 
-def _draw_missed(better: FoundLine) -> Mistake | None:
+def _draw_missed(better: tactics.FoundLine) -> Mistake | None:
     """The draw that the better move would have saved."""
     if not better.moves or not better.draw:
         return None
     return Mistake(MistakeKind.DRAW_MISSED, f"the better move draws by {better.draw}", better.whole)
 
 
-def _lost(played: chess.Move, reply: FoundLine, better: FoundLine) -> Mistake | None:
+def _lost(played: chess.Move, reply: tactics.FoundLine, better: tactics.FoundLine) -> Mistake | None:
     """What the reply wins of the mover, beyond what the move itself has taken."""
     loss = _loss(reply, better)
-    win = win_by(reply, loss, "the reply") if loss >= MIN_GAIN and loss + better.gain >= MIN_GAIN else None
+    win = (
+        tactics.win_by(reply, loss, "the reply")
+        if loss >= tactics.MIN_GAIN and loss + better.gain >= tactics.MIN_GAIN
+        else None
+    )
     if win is None:
         return None
     sentence = win.sentence
     if win.square is not None and win.square == played.to_square:
-        sentence = f"the {piece_name(reply.board, win.square)} stands where it can be taken"
+        sentence = f"the {tactics.piece_name(reply.board, win.square)} stands where it can be taken"
     return Mistake(KINDS[win.means][0], sentence, reply.text)
 
 
-def _castling(played: chess.Move, better: FoundLine, reply: FoundLine, terms: Mapping[str, float]) -> Mistake | None:
-    """The king that stays in the centre."""
-    sentence = left_in_the_centre(played, better, reply, terms)
-    return Mistake(MistakeKind.CASTLING, sentence, reply.text) if sentence and reply.moves else None
-
-
-def _loss(reply: FoundLine, better: FoundLine) -> int:
+def _loss(reply: tactics.FoundLine, better: tactics.FoundLine) -> int:
     """The pawns that the move and the reply to it cost the mover, below zero if the move takes more."""
     mover = better.board.turn
-    return reply.gain - (balance(reply.board, mover) - balance(better.board, mover))
+    return reply.gain - (tactics.balance(reply.board, mover) - tactics.balance(better.board, mover))
 
 
-def _missed(played: chess.Move, better: FoundLine, reply: FoundLine) -> Mistake | None:
+def _missed(played: chess.Move, better: tactics.FoundLine, reply: tactics.FoundLine) -> Mistake | None:
     """What the better move would have won, beyond what the move played wins."""
     gain, loss = better.gain, _loss(reply, better)
-    if gain < MIN_GAIN or gain + loss < MIN_GAIN:
+    if gain < tactics.MIN_GAIN or gain + loss < tactics.MIN_GAIN:
         return None
-    win = win_by(better, gain, "the better move")
-    if loss < 0 and win is not None and (win.means is Means.MATERIAL or win.square == played.to_square):
-        return Mistake(MistakeKind.GAIN_MISSED, f"the better move wins {more_of(gain + loss)} more", better.text)
+    win = tactics.win_by(better, gain, "the better move")
+    if loss < 0 and win is not None and (win.means is tactics.Means.MATERIAL or win.square == played.to_square):
+        return Mistake(
+            MistakeKind.GAIN_MISSED, f"the better move wins {tactics.more_of(gain + loss)} more", better.text
+        )
     if win is None:
         return None
     taken = win.square
-    sentence = win.sentence if taken is None else f"the {piece_name(better.board, taken)} could be taken"
+    sentence = win.sentence if taken is None else f"the {tactics.piece_name(better.board, taken)} could be taken"
     return Mistake(KINDS[win.means][1], sentence, better.text)
 
 
-def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
+def _exchange(better: tactics.FoundLine, reply: tactics.FoundLine) -> Mistake | None:
     """The pieces that the line after the move gives for others, where the better one does not.
 
     Only what the line itself shows is stated, not what the better one wins or gives elsewhere.
@@ -444,16 +348,16 @@ def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
         return None
     here, there = reply.after(reply.settled), better.after(better.settled)
     mover = better.board.turn
-    given, taken = exchanged(there, here, mover)
-    if exchanged(better.board, here, mover) != (given, taken):
+    given, taken = tactics.exchanged(there, here, mover)
+    if tactics.exchanged(better.board, here, mover) != (given, taken):
         return None
-    is_even = abs(pawns_of(given) - pawns_of(taken)) <= MAX_UNEVEN
-    if not given or not taken or not is_even or not any(given[kind] for kind in PIECES):
+    is_even = abs(tactics.pawns_of(given) - tactics.pawns_of(taken)) <= MAX_UNEVEN
+    if not given or not taken or not is_even or not any(given[kind] for kind in tactics.PIECES):
         return None
     return Mistake(MistakeKind.EXCHANGE, f"the move gives {listed(given)} for {listed(taken)}", reply.text)
 
 
-def _position(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake | None:
+def _position(costs: Costs | None, better: tactics.FoundLine, reply: tactics.FoundLine) -> Mistake | None:
     """The pieces that cost the mover most, each with its square, or the terms that do where no piece stands out."""
     if costs is None or not reply.moves:
         return None
@@ -467,7 +371,7 @@ def _position(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mista
     return Mistake(MistakeKind.IMPROVEMENT, said if pieces else f"the better line brings {said}", better.text)
 
 
-def _unexplained(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake:
+def _unexplained(costs: Costs | None, better: tactics.FoundLine, reply: tactics.FoundLine) -> Mistake:
     """What is said where only the search shows that it is a mistake."""
     sentence = "the lines end during an exchange"
     if costs is not None:

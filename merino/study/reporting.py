@@ -14,34 +14,19 @@ from statistics import fmean
 import chess
 import numpy as np
 
-from merino.core.board.bitboard import BLACK, BLACK_PIECE, EMPTY, KING, PAWN, SQUARE_NAMES, U64, WHITE
+from merino.core.board import game
+from merino.core.board.bitboard import BLACK, BLACK_PIECE, EMPTY, SQUARE_NAMES, U64, WHITE
 from merino.core.board.fen import FenError
-from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.board.position import NO_SQUARE, POSITION
 from merino.core.compiled.memory import aligned_record
 from merino.engine.notation.san import board_of, named_moves, san_line, san_moves
-from merino.engine.report.phrases import ending_sentence
-from merino.engine.report.schema import (
-    ChangeReport,
-    LineReport,
-    MoveReport,
-    PieceReport,
-    PositionReport,
-    SearchReport,
-    ShapleyReport,
-    WordsReport,
-    WordTermReport,
-    plain,
-)
-from merino.engine.report.static import between, report_change, report_evaluation, report_piece_change, report_score
-from merino.engine.report.text import owners
+from merino.engine.report import phrases, schema, static, text
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.evaluation import Evaluation
-from merino.eval.explanation import Change, Explanation
-from merino.study.accounts import in_words
+from merino.eval.explanation import Explanation
+from merino.study import accounts, errors
 from merino.study.analyser import Analyser
-from merino.study.errors import StudyError
 from merino.study.lines import follow
 from merino.study.shapley import DEFAULT_ERROR, shapley_values
 
@@ -50,12 +35,12 @@ TAIL = 6  # plies at the end of a line among which its last quiet position is lo
 
 
 def report_position(
-    position: Position,
+    position: game.Position,
     evaluation: Evaluation,
     analyser: Analyser | None = None,
     limits: Limits | None = None,
     shapley: float | None = None,
-) -> PositionReport:
+) -> schema.PositionReport:
     """The report of a position and all its legal moves: by the evaluation, or by an analyser's search within `limits`.
 
     With `shapley`, a standard error in centipawns, it has the Shapley values of the pieces before and after each move.
@@ -66,38 +51,38 @@ def report_position(
     if analyser and moves:
         found = {line.pv[0]: line for line in analyser(position, limits or Limits(), len(moves))}
         if len(found) < len(moves):
-            raise StudyError(f"the search was too short for all {len(moves)} moves")
+            raise errors.StudyError(f"the search was too short for all {len(moves)} moves")
     report = _with_moves(position, moves, evaluation, found)
     if shapley is not None:
         report = _with_pieces(report, position, moves, evaluation, shapley)
     return replace(report, moves=tuple(sorted(report.moves, key=lambda move: (move.rank, move.san))))
 
 
-def report_alone(position: Position, evaluation: Evaluation) -> PositionReport:
+def report_alone(position: game.Position, evaluation: Evaluation) -> schema.PositionReport:
     """The report of a position without its moves; where the game is over, the summary says how it ended."""
-    report = report_evaluation(position.record, position.fen(), evaluation)
+    report = static.report_evaluation(position.record, position.fen(), evaluation)
     outcome = position.outcome()
     if outcome is None:
         return report
     reason = outcome.termination.value
-    return replace(report, ending=reason, summary=(ending_sentence(reason, outcome.winner),))
+    return replace(report, ending=reason, summary=(phrases.ending_sentence(reason, outcome.winner),))
 
 
-def ending_after(position: Position, move: Move) -> str | None:
+def ending_after(position: game.Position, move: Move) -> str | None:
     """A sentence on how a legal move ends the game, None if it goes on."""
     outcome = _after(position, [move]).outcome()
-    return None if outcome is None else ending_sentence(outcome.termination.value, outcome.winner)
+    return None if outcome is None else phrases.ending_sentence(outcome.termination.value, outcome.winner)
 
 
 def report_moves(
-    position: Position,
+    position: game.Position,
     moves: Sequence[Move],
     evaluation: Evaluation,
     analyser: Analyser | None = None,
     limits: Limits | None = None,
     with_pieces: bool = False,
     shapley: float | None = None,
-) -> PositionReport:
+) -> schema.PositionReport:
     """The report of a position and of some of its legal moves, in their order, each searched by itself within `limits`.
 
     With `with_pieces` each move has its changes of the pieces, with `shapley` also those of their Shapley values, of
@@ -115,110 +100,101 @@ def report_moves(
 
 
 def _with_pieces(
-    report: PositionReport, position: Position, moves: Sequence[Move], evaluation: Evaluation, shapley: float | None
-) -> PositionReport:
+    report: schema.PositionReport,
+    position: game.Position,
+    moves: Sequence[Move],
+    evaluation: Evaluation,
+    shapley: float | None,
+) -> schema.PositionReport:
     """The report with what each of its moves, in this order, changes of the pieces."""
     if shapley is not None:
         report = with_shapley(report, position.record, evaluation, shapley)
     changed = []
     for move, reported in zip(moves, report.moves, strict=True):
         end = follow(position, [move])
-        after = report_evaluation(end.after.record, "", evaluation)
+        after = static.report_evaluation(end.after.record, "", evaluation)
         if shapley is not None:
             after = with_shapley(after, end.after.record, evaluation, shapley, end.origins)
         origins = {SQUARE_NAMES[square]: SQUARE_NAMES[origin] for square, origin in end.origins.items()}
         now = {origins[piece.square]: piece for piece in after.pieces}
-        pieces = tuple(report_piece_change(piece, now.get(piece.square)) for piece in report.pieces)
+        pieces = tuple(static.report_piece_change(piece, now.get(piece.square)) for piece in report.pieces)
         changed.append(replace(reported, pieces=pieces))
     return replace(report, moves=tuple(changed))
 
 
-def report_setup(setup: Setup, evaluation: Evaluation) -> PositionReport:
+def report_setup(setup: Setup, evaluation: Evaluation) -> schema.PositionReport:
     """The report of a position as set up, by the evaluation alone; without moves where the rules do not allow it."""
     if setup.position is not None:
         return report_position(setup.position, evaluation)
-    return replace(report_evaluation(setup.record, setup.fen, evaluation), fault=setup.fault)
+    return replace(static.report_evaluation(setup.record, setup.fen, evaluation), fault=setup.fault)
 
 
 def with_shapley(
-    report: PositionReport,
+    report: schema.PositionReport,
     record: np.ndarray,
     evaluation: Evaluation,
     error: float = DEFAULT_ERROR,
     origins: Mapping[int, int] | None = None,
-) -> PositionReport:
+) -> schema.PositionReport:
     """The report of POSITION[1] with the Shapley values of its pieces; `error` and `origins` as of `shapley_values`."""
     values = shapley_values(record, evaluation, error, origins)
-    known = {SQUARE_NAMES[piece.square]: ShapleyReport(piece.value, piece.error) for piece in values.pieces}
+    known = {SQUARE_NAMES[piece.square]: schema.ShapleyReport(piece.value, piece.error) for piece in values.pieces}
     pieces = tuple(replace(piece, shapley_cp=known[piece.square].value) for piece in report.pieces)
     return replace(report, pieces=pieces, shapley=known, baseline=values.baseline, score=values.score)
 
 
-def with_words(report: PositionReport, record: np.ndarray, evaluation: Evaluation) -> PositionReport:
+def with_words(report: schema.PositionReport, record: np.ndarray, evaluation: Evaluation) -> schema.PositionReport:
     """The report of POSITION[1] with its score in words, if the evaluation has none and the position is legal.
 
     The summary then has these sentences in place of the one that there are no terms.
     """
     if evaluation.has_terms or report.fault is not None:
         return report
-    words = in_words(record, evaluation)
-    rest = {SQUARE_NAMES[part.square]: part.cp for part in words.parts}
-    terms = tuple(WordTermReport(term.name, term.cp) for term in words.terms)
-    return replace(
-        report,
-        words=WordsReport(terms, words.rest, words.r2, rest, words.sentences),
-        summary=tuple(
-            said
-            for sentence in report.summary
-            for said in (words.sentences if sentence == f"{report.without_terms}." else (sentence,))
-        ),
-    )
-
-
-def ranks(values: Sequence[int]) -> list[int]:
-    """The rank of each value, the largest first from 1; equal values share one."""
-    ordered = sorted(values, reverse=True)
-    return [ordered.index(value) + 1 for value in values]
+    words = accounts.in_words(record, evaluation)
+    summary = list[str]()
+    for sentence in report.summary:
+        summary += words.sentences if sentence == f"{report.without_terms}." else (sentence,)
+    return replace(report, words=words, summary=tuple(summary))
 
 
 def _with_moves(
-    position: Position, moves: Sequence[Move], evaluation: Evaluation, found: Mapping[int, Line]
-) -> PositionReport:
+    position: game.Position, moves: Sequence[Move], evaluation: Evaluation, found: Mapping[int, Line]
+) -> schema.PositionReport:
     """The report with these moves and what has been found of them, ranked by search if all were searched."""
     report = report_alone(position, evaluation)
     before, board = evaluation.explain(position.record), board_of(position)
     sign = 1 if position.turn == WHITE else -1
-    changes = [Change(before, evaluation.explain(_after(position, [move]).record)) for move in moves]
+    ends = [evaluation.explain(_after(position, [move]).record) for move in moves]
     by_search = len(found) == len(moves)
     values = [
-        int(found[move].score) if by_search else sign * change.after.score_white
-        for move, change in zip(moves, changes, strict=True)
+        int(found[move].score) if by_search else sign * end.score_white for move, end in zip(moves, ends, strict=True)
     ]
+    ordered = sorted(values, reverse=True)
+    ranks = [ordered.index(value) + 1 for value in values]  # equal values share one
     reports = [
-        MoveReport(
+        schema.MoveReport(
             rank=rank,
             san=name,
             uci=position.uci(move),
-            score=report_score(found[move].score, position.turn, evaluation) if move in found else None,
-            expected_score=change.after.expected_score,
-            change=report_change(change),
+            score=static.report_score(found[move].score, position.turn, evaluation) if move in found else None,
+            expected_score=end.expected_score,
+            change=static.report_change(before, end),
             pv=san_line(board, found[move].pv) if move in found else "",
             pieces=None,
         )
-        for move, name, rank, change in zip(moves, san_moves(position, moves), ranks(values), changes, strict=True)
+        for move, name, rank, end in zip(moves, san_moves(position, moves), ranks, ends, strict=True)
     ]
     searched = [(found[move], each) for move, each in zip(moves, reports, strict=True) if move in found]
     searched.sort(key=lambda pair: (pair[1].rank, pair[1].san))
-    return replace(
-        report,
-        search=_search(position, evaluation, before, searched[:LINES]),
-        moves=tuple(reports),
-    )
+    return replace(report, search=_search(position, evaluation, before, searched[:LINES]), moves=tuple(reports))
 
 
 def _search(
-    position: Position, evaluation: Evaluation, before: Explanation, searched: Sequence[tuple[Line, MoveReport]]
-) -> SearchReport | None:
+    position: game.Position,
+    evaluation: Evaluation,
+    before: Explanation,
+    searched: Sequence[tuple[Line, schema.MoveReport]],
+) -> schema.SearchReport | None:
     """The result of the search with its best lines; None if there is none."""
     if not searched:
         return None
@@ -226,21 +202,21 @@ def _search(
     for line, move in searched:
         moves, end = quiet_end(position, line.pv, line.score, position.turn, evaluation)
         lines.append(
-            LineReport(
+            schema.LineReport(
                 rank=move.rank,
                 depth=line.depth,
                 text=san_line(board_of(position), moves),
                 moves=tuple(move for _, move in named_moves(position, moves)),
-                score=report_score(line.score, position.turn, evaluation),
-                change=report_change(Change(before, end)),
+                score=static.report_score(line.score, position.turn, evaluation),
+                change=static.report_change(before, end),
             )
         )
     best = searched[0][0]
-    return SearchReport(best.depth, best.nodes, lines[0].score, tuple(lines))
+    return schema.SearchReport(best.depth, best.nodes, lines[0].score, tuple(lines))
 
 
 def quiet_end(
-    position: Position, moves: Sequence[int], score: Score, turn: int, evaluation: Evaluation
+    position: game.Position, moves: Sequence[int], score: Score, turn: int, evaluation: Evaluation
 ) -> tuple[tuple[int, ...], Explanation]:
     """The moves of a line to the position whose evaluation a search reports, and that evaluation.
 
@@ -257,7 +233,7 @@ def quiet_end(
     return tuple(moves[:length]), end
 
 
-def _after(position: Position, moves: Iterable[int]) -> Position:
+def _after(position: game.Position, moves: Iterable[int]) -> game.Position:
     """A copy of the position with these legal moves played."""
     after = position.copy()
     for move in moves:
@@ -267,8 +243,6 @@ def _after(position: Position, moves: Iterable[int]) -> Position:
 
 # One position under two evaluations
 
-KINDS = "PNBRQK"
-
 
 @dataclass(frozen=True)
 class KindComparison:
@@ -276,8 +250,8 @@ class KindComparison:
 
     kind: str  # "N"
     count: int
-    removal_cp: tuple[float, float] | None  # None for kings
-    attributed_cp: tuple[float | None, float | None]  # None if an evaluation has no such value
+    removal_cp: tuple[float, ...] | None  # None for kings
+    attributed_cp: tuple[float | None, ...]  # None if an evaluation has no such value
 
 
 @dataclass(frozen=True)
@@ -293,9 +267,9 @@ class MoveComparison:
 class WeightsComparison:
     """The reports under both weights, and what changes from the first to the second."""
 
-    first: PositionReport
-    second: PositionReport
-    change: ChangeReport
+    first: schema.PositionReport
+    second: schema.PositionReport
+    change: schema.ChangeReport
     kinds: tuple[KindComparison, ...]  # from pawn to king, those on the board
     moves: tuple[MoveComparison, ...]  # all legal moves, in the order of the first weights
 
@@ -307,58 +281,48 @@ class WeightsComparison:
     def to_dict(self) -> dict[str, object]:
         """What changes as plain data for `json.dumps`, without the two reports."""
         return {
-            "change": plain(self.change),
-            "pieces": plain(self.kinds),
-            "moves": plain(self.moves),
+            "change": schema.plain(self.change),
+            "pieces": schema.plain(self.kinds),
+            "moves": schema.plain(self.moves),
         }
 
 
-def compare_weights(position: Position, first: Evaluation, second: Evaluation) -> WeightsComparison:
+def compare_weights(position: game.Position, first: Evaluation, second: Evaluation) -> WeightsComparison:
     """`position` under two evaluations; without attributed values if one of them has no terms."""
     return compare_reports(report_position(position, first), report_position(position, second))
 
 
-def compare_reports(first: PositionReport, second: PositionReport) -> WeightsComparison:
+def compare_reports(first: schema.PositionReport, second: schema.PositionReport) -> WeightsComparison:
     """Two reports of the same position, each with all legal moves, compared."""
-    others = {move.uci: move for move in second.moves}
     sign = 1 if first.to_move == "white" else -1
-    kinds = (_kind(kind, first.pieces, second.pieces) for kind in KINDS)
-    return WeightsComparison(
-        first,
-        second,
-        between(first, second),
-        tuple(kind for kind in kinds if kind.count),
-        tuple(_move(move, others[move.uci], sign) for move in first.moves),
+    others, kinds = {move.uci: move for move in second.moves}, []
+    for kind in "PNBRQK":
+        pairs = [(a, b) for a, b in zip(first.pieces, second.pieces, strict=True) if a.piece.upper() == kind]
+        sides = list(zip(*pairs, strict=True))
+        removal, attributed = (tuple(_mean(side, way) for side in sides) for way in ("removal_cp", "attributed_cp"))
+        if pairs:
+            known = tuple(value for value in removal if value is not None) or None
+            kinds.append(KindComparison(kind, len(pairs), known, attributed))
+    moves = tuple(
+        MoveComparison(
+            move.san,
+            (move.rank, others[move.uci].rank),
+            (sign * move.change.after_cp, sign * others[move.uci].change.after_cp),
+        )
+        for move in first.moves
     )
+    return WeightsComparison(first, second, static.between(first, second), tuple(kinds), moves)
 
 
-def _move(first: MoveReport, second: MoveReport, sign: int) -> MoveComparison:
-    values = (sign * first.change.after_cp, sign * second.change.after_cp)
-    return MoveComparison(first.san, (first.rank, second.rank), values)
-
-
-def _kind(kind: str, first: Sequence[PieceReport], second: Sequence[PieceReport]) -> KindComparison:
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a.piece.upper() == kind]
-    if not pairs:
-        return KindComparison(kind, 0, None, (None, None))
-    letters = [a.piece for a, _ in pairs]
-    sides = list(zip(*pairs, strict=True))
-    removal = [_mean([piece.removal_cp for piece in side], letters) for side in sides]
-    attributed = [_mean([piece.attributed_cp for piece in side], letters) for side in sides]
-    known = (removal[0], removal[1]) if removal[0] is not None and removal[1] is not None else None
-    return KindComparison(kind, len(pairs), known, (attributed[0], attributed[1]))
-
-
-def _mean(values: Sequence[float | None], letters: Sequence[str]) -> float | None:
-    """The mean for the owners of the pieces with these letters, None where one of the values is."""
-    known = [owners(letter, value) for letter, value in zip(letters, values, strict=True) if value is not None]
-    return fmean(known) if len(known) == len(values) else None
+def _mean(pieces: Sequence[schema.PieceReport], way: str) -> float | None:
+    """The mean of this field of pieces for their owners, None where it is None for one."""
+    values = [getattr(piece, way) for piece in pieces]
+    if None in values:
+        return None
+    return fmean(text.owners(piece.piece, value) for piece, value in zip(pieces, values, strict=True))
 
 
 # Positions as people set them up
-
-_SIDES = ("White", "Black")
-_HOME = (chess.E1, chess.E8)
 
 
 @dataclass(frozen=True)
@@ -371,14 +335,14 @@ class Setup:
     fen: str
     record: np.ndarray
     turn: int  # WHITE or BLACK
-    position: Position | None
+    position: game.Position | None
     fault: str | None
 
 
 def set_up(fen: str) -> Setup:
     """The setup of a FEN, whose board must be one but may be against the rules; raises FenError."""
     try:
-        position = Position(fen)
+        position = game.Position(fen)
     except FenError as error:
         return _against_rules(fen, error)
     return Setup(position.fen(), position.record, position.turn, position, None)
@@ -387,49 +351,34 @@ def set_up(fen: str) -> Setup:
 def _against_rules(fen: str, error: FenError) -> Setup:
     fields = fen.split()
     try:
-        pieces = chess.BaseBoard(fields[0] if fields else "").piece_map()
+        board = chess.BaseBoard(fields[0] if fields else "")
     except ValueError:
         raise error from None
     if len(fields) < 2 or fields[1] not in ("w", "b"):
         raise error from None
-    turn = WHITE if fields[1] == "w" else BLACK
-    board = np.full(64, EMPTY, dtype=np.int8)
-    for square, piece in pieces.items():
-        board[square] = piece.piece_type - 1 + (0 if piece.color else BLACK_PIECE)
-    remarks = [str(error), *_uncounted_pawns(board), *_added_kings(board)]
-    return Setup(fen, _record(board, turn), turn, None, "; ".join(dict.fromkeys(remarks)))
-
-
-def _uncounted_pawns(board: np.ndarray) -> list[str]:
-    """Take the pawns off the first and the last rank, and say so."""
-    squares = [square for square in (*range(8), *range(56, 64)) if board[square] % BLACK_PIECE == PAWN]
-    board[squares] = EMPTY
-    if not squares:
-        return []
-    return [f"what stands as a pawn on {', '.join(SQUARE_NAMES[square] for square in squares)} is not counted"]
-
-
-def _added_kings(board: np.ndarray) -> list[str]:
-    """Place a king for each side without one; sentences that say so. Raises FenError where no square is free."""
-    assumptions = []
-    for colour, side in enumerate(_SIDES):
-        king = KING + BLACK_PIECE * colour
-        if king not in board:
-            empty = [square for square in range(64) if board[square] == EMPTY]
-            if not empty:
+    remarks = [str(error)]
+    if wrong := chess.SquareSet(board.pawns & (chess.BB_RANK_1 | chess.BB_RANK_8)):
+        remarks.append(f"what stands as a pawn on {', '.join(map(chess.square_name, wrong))} is not counted")
+    for square in wrong:
+        board.remove_piece_at(square)
+    for side, colour, home in (("White", chess.WHITE, chess.E1), ("Black", chess.BLACK, chess.E8)):
+        if not board.pieces(chess.KING, colour):
+            free = chess.SquareSet(chess.BB_ALL & ~board.occupied)
+            if not free:
                 raise FenError(f"{side} has no king, and no square is free for one")
-            square = min(empty, key=lambda square: (chess.square_distance(square, _HOME[colour]), square))
-            board[square] = king
-            assumptions.append(f"valued as if {side}'s king stood on {SQUARE_NAMES[square]}")
-    return assumptions
-
-
-def _record(board: np.ndarray, turn: int) -> np.ndarray:
-    record = aligned_record(POSITION)
+            square = min(free, key=lambda square: (chess.square_distance(square, home), square))
+            board.set_piece_at(square, chess.Piece(chess.KING, colour))
+            remarks.append(f"valued as if {side}'s king stood on {chess.square_name(square)}")
+    turn, record = WHITE if fields[1] == "w" else BLACK, aligned_record(POSITION)
     position = record[0]
-    position["board"], position["side"], position["en_passant"], position["fullmove"] = board, turn, NO_SQUARE, 1
-    for square in np.flatnonzero(board != EMPTY):
-        place = U64(1) << U64(square)
-        position["pieces"][board[square] % BLACK_PIECE] |= place
-        position["colours"][BLACK if board[square] >= BLACK_PIECE else WHITE] |= place
-    return record
+    position["board"], position["side"], position["en_passant"], position["fullmove"] = (
+        EMPTY,
+        turn,
+        NO_SQUARE,
+        1,
+    )
+    for square, piece in board.piece_map().items():
+        position["board"][square] = piece.piece_type - 1 + (0 if piece.color else BLACK_PIECE)
+        position["pieces"][piece.piece_type - 1] |= U64(1 << square)
+        position["colours"][WHITE if piece.color else BLACK] |= U64(1 << square)
+    return Setup(fen, record, turn, None, "; ".join(dict.fromkeys(remarks)))

@@ -20,22 +20,9 @@ from dataclasses import dataclass
 import chess
 import numpy as np
 
-from merino.core.board.bitboard import (
-    BLACK_PIECE,
-    EMPTY,
-    KING,
-    ONE,
-    SQUARE_NAMES,
-    SQUARES,
-    WHITE,
-    bit,
-    colour_of,
-    lsb,
-    type_of,
-)
+from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, ONE, SQUARES, WHITE, bit, colour_of, lsb, type_of
 from merino.core.board.position import POSITION, occupied_squares, piece_on
-from merino.core.compiled.jit import entry
-from merino.core.compiled.memory import copy_record
+from merino.core.compiled import jit, memory
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import take_off
 
@@ -60,11 +47,6 @@ class ShapleyValue:
     value: float
     error: float
 
-    @property
-    def name(self) -> str:
-        """Its square: "e4"."""
-        return SQUARE_NAMES[self.square]
-
 
 @dataclass(frozen=True)
 class ShapleyValues:
@@ -79,18 +61,9 @@ class ShapleyValues:
     orders: int
 
     @property
-    def is_exact(self) -> bool:
-        """Whether every set of pieces was scored."""
-        return self.orders == 0
-
-    @property
     def error(self) -> float:
         """The largest standard error."""
         return max((piece.error for piece in self.pieces), default=0.0)
-
-    def of(self, square: int) -> float:
-        """The value of the piece on a square; raises KeyError without one."""
-        return {piece.square: piece.value for piece in self.pieces}[square]
 
 
 def shapley_values(
@@ -105,7 +78,8 @@ def shapley_values(
     `origins` has where pieces stood before a move, by their squares: then each order is that of the position before,
     and what changes by the move has a smaller error than the values.
     """
-    return shapley_of(record, white_scores_of(record, evaluation.scores), error, origins)
+    sign = 1.0 if record[0]["side"] == WHITE else -1.0
+    return shapley_of(record, lambda positions: sign * evaluation.scores(positions) + 0.0, error, origins)  # never -0
 
 
 def shapley_of(
@@ -119,8 +93,15 @@ def shapley_of(
     players = len(game.squares)
     everyone = game.sets_of(np.arange(players)).sum(keepdims=True, dtype=np.uint64)
     baseline, score = game.scores(np.concatenate([np.zeros(1, dtype=np.uint64), everyone])).tolist()
+
+    def found(values: np.ndarray, errors: np.ndarray, drawn: int) -> ShapleyValues:
+        known = dict(zip(game.squares, zip(values.tolist(), errors.tolist(), strict=True), strict=True))
+        occupied = np.flatnonzero(record[0]["board"] != EMPTY).tolist()
+        pieces = tuple(ShapleyValue(square, *known.get(square, (0.0, 0.0))) for square in occupied)
+        return ShapleyValues(pieces, baseline, score, drawn)
+
     if players <= MAX_EXACT:
-        return _of(record, game, _exact(game), np.zeros(players), (baseline, score), 0)
+        return found(_exact(game), np.zeros(players), 0)
     places = [(origins or {}).get(square, square) for square in game.squares]
     draw = np.random.default_rng(_SEED)
     total, squares, pairs = np.zeros(players), np.zeros(players), 0
@@ -131,7 +112,7 @@ def shapley_of(
         mean = total / pairs
         errors = np.sqrt(np.maximum(squares / pairs - mean**2, 0) / (pairs - 1))
         if errors.max() <= error or pairs >= MAX_PAIRS:
-            return _of(record, game, mean, errors, (baseline, score), 2 * pairs)
+            return found(mean, errors, 2 * pairs)
 
 
 def _exact(game: Coalitions) -> np.ndarray:
@@ -139,7 +120,10 @@ def _exact(game: Coalitions) -> np.ndarray:
     players = len(game.squares)
     if not players:
         return np.zeros(0)
-    scores = game.scores(_all_sets(game.sets_of(np.arange(players))))
+    sets = np.zeros(1, dtype=np.uint64)  # set number s has piece i where s has bit i
+    for piece in game.sets_of(np.arange(players)):
+        sets = np.concatenate([sets, sets | piece])
+    scores = game.scores(sets)
     sizes = np.bitwise_count(np.arange(1 << players - 1))
     weights = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])[sizes]
     values = np.zeros(players)
@@ -147,14 +131,6 @@ def _exact(game: Coalitions) -> np.ndarray:
         pairs = scores.reshape(-1, 2, 1 << player)  # without the player, and with him
         values[player] = (weights * (pairs[:, 1] - pairs[:, 0]).ravel()).sum()
     return values
-
-
-def _all_sets(bits: np.ndarray) -> np.ndarray:
-    """Every union of these bits, uint64[2 ** n]: set number s has bit i of them where s has bit i."""
-    sets = np.zeros(1, dtype=np.uint64)
-    for piece in bits:
-        sets = np.concatenate([sets, sets | piece])
-    return sets
 
 
 def _gains_of_pairs(game: Coalitions, orders: np.ndarray, baseline: float, score: float) -> np.ndarray:
@@ -169,24 +145,13 @@ def _gains_of_pairs(game: Coalitions, orders: np.ndarray, baseline: float, score
     return (gains[:pairs] + gains[pairs:]) / 2
 
 
-def _of(
-    record: np.ndarray, game: Coalitions, values: np.ndarray, errors: np.ndarray, ends: tuple[float, float], orders: int
-) -> ShapleyValues:
-    """The values of all pieces on the board; those that take no part add nothing."""
-    found = dict(zip(game.squares, zip(values.tolist(), errors.tolist(), strict=True), strict=True))
-    board = record[0]["board"]
-    occupied = (square for square in SQUARES if board[square] != EMPTY)
-    pieces = tuple(ShapleyValue(square, *found.get(square, (0.0, 0.0))) for square in occupied)
-    return ShapleyValues(pieces, *ends, orders)
-
-
-@entry
+@jit.entry
 def _fill_coalitions(positions, kept, homes, found):
     """Fill POSITION[n] with positions[0], of whose pieces only those on the squares of kept, uint64[n], take part."""
     position = positions[0]
     for index in range(len(kept)):
         other, absent = found[index], occupied_squares(position) & ~kept[index]
-        copy_record(other, position)
+        memory.copy_record(other, position)
         while absent:
             square = lsb(absent)
             absent &= absent - ONE
@@ -242,9 +207,3 @@ def _homes(board: list[int]) -> list[int]:
         free = [square for square in SQUARES if board[square] in (EMPTY, king) and square not in homes]
         homes.append(min(free, key=lambda square: (chess.square_distance(square, home), square)))
     return homes
-
-
-def white_scores_of(record: np.ndarray, scores: WhiteScores) -> WhiteScores:
-    """`scores` of the side to move in positions with the turn of POSITION[1], as White's."""
-    sign = 1.0 if record[0]["side"] == WHITE else -1.0
-    return lambda positions: sign * scores(positions) + 0.0  # so that nothing is never -0

@@ -4,8 +4,6 @@ Motifs are what a move attacks, pins or mates by. A line wins by a piece that ha
 targets the line takes, or by a promotion. A threat is what the other side would win so if it were to move now.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,14 +1,11 @@
 """Moves, rankings and two sets of weights as text that fits a terminal, from the report of a position."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Sequence
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common.text import rounded
-from merino.engine.report.phrases import summarise_change
-from merino.engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
+from merino.engine.report import phrases, schema
 from merino.engine.report.static import difference
 from merino.engine.report.text import MIN_CHANGE, largest_terms, leftovers, number, owners, render_change
 from merino.engine.search.limits import pawns
@@ -23,25 +20,25 @@ _WAYS = ("removal", "attributed", "shapley")  # of valuing a piece, as fields of
 MIN_GAIN = 1.0  # centipawns; smaller changes of a piece are not listed
 
 
-def render_move(report: PositionReport, move: MoveReport, width: int, ending: str | None = None) -> str:
+def render_move(report: schema.PositionReport, move: schema.MoveReport, width: int, ending: str | None = None) -> str:
     """The changes by a move of the report: at once, at the end of its line, and for each piece.
 
     Of one that ends the game, `ending` says how, in place of what it gains and of its line.
     """
     colour = _colour(report)
     rows = [f"{move.san}: {render_change(move.change)}"]
-    rows += _wrapped(ending or " ".join(summarise_change(move.change, move.san, colour)), width)
+    rows += _wrapped(ending or " ".join(phrases.summarise_change(move.change, move.san, colour)), width)
     line = None if ending else report.line_of(move)
     if line:
         rows += ["", *_wrapped(f"Searched: {_searched(line)}", width)]
         rows.append(f"At the end of this line {render_change(line.change)}")
-        rows += _wrapped(" ".join(summarise_change(line.change, "The line", colour)), width)
+        rows += _wrapped(" ".join(phrases.summarise_change(line.change, "The line", colour)), width)
     if move.pieces is not None:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)]
     return "\n".join(rows)
 
 
-def _rows_of_pieces(changes: Sequence[PieceChangeReport], san: str) -> Iterable[str]:
+def _rows_of_pieces(changes: Sequence[schema.PieceChangeReport], san: str) -> Iterable[str]:
     """The change of each piece by a move, the largest change of removal first; unchanged pieces are only counted."""
     shown = [change for change in changes if _is_something(change)]
     ways = [way for way in _WAYS if any(_values(change, way)[2] is not None for change in changes)]
@@ -56,18 +53,18 @@ def _rows_of_pieces(changes: Sequence[PieceChangeReport], san: str) -> Iterable[
         yield f"Pieces whose values it does not change: {len(changes) - len(shown)}"
 
 
-def _values(change: PieceChangeReport, way: str) -> tuple[float | None, float | None, float | None]:
+def _values(change: schema.PieceChangeReport, way: str) -> tuple[float | None, float | None, float | None]:
     """The value of a piece in one of _WAYS before and after a move, and the difference."""
     before, after, difference = (getattr(change, f"{way}_{when}_cp") for when in ("before", "after", "change"))
     return before, after, difference
 
 
-def _size(change: PieceChangeReport) -> float:
+def _size(change: schema.PieceChangeReport) -> float:
     """How much a move makes of a piece: by Shapley values if they are known, else by removal."""
     return abs(change.shapley_change_cp if change.shapley_change_cp is not None else change.removal_change_cp or 0)
 
 
-def gains(changes: Sequence[PieceChangeReport], most: int, least: float) -> str:
+def gains(changes: Sequence[schema.PieceChangeReport], most: int, least: float) -> str:
     """The pieces that gain or lose most by a move in Shapley values, for their owner: "N g1-f3 +24, p d5 taken -88"."""
     shown = [change for change in changes if abs(change.shapley_change_cp or 0.0) >= least]
     return ", ".join(
@@ -76,7 +73,7 @@ def gains(changes: Sequence[PieceChangeReport], most: int, least: float) -> str:
     )
 
 
-def _name_of(change: PieceChangeReport) -> str:
+def _name_of(change: schema.PieceChangeReport) -> str:
     """The piece and where it goes: "N g1-f3", "P e7-e8=Q", "p d5 taken", "R a1"."""
     if change.piece_after is None:
         return f"{change.piece} {change.square} taken"
@@ -86,7 +83,7 @@ def _name_of(change: PieceChangeReport) -> str:
     return f"{change.piece} {change.square}-{change.square_after}{became}"
 
 
-def _is_something(change: PieceChangeReport) -> bool:
+def _is_something(change: schema.PieceChangeReport) -> bool:
     """Whether the move makes anything of the piece: moves it, takes it, or changes a value of it."""
     values = [_values(change, way)[2] or 0.0 for way in _WAYS]
     return change.square_after != change.square or any(abs(value) >= MIN_CHANGE for value in values)
@@ -98,11 +95,11 @@ def _before_and_after(letter: str, before: float | None, after: float | None, ch
     return "".join(f"{cell:>8}" for cell in cells)
 
 
-def _searched(line: LineReport) -> str:
+def _searched(line: schema.LineReport) -> str:
     return f"{line.score.text} for White at depth {line.depth}, {line.text}"
 
 
-def render_two_moves(report: PositionReport, width: int, reasons: Sequence[str] = ()) -> str:
+def render_two_moves(report: schema.PositionReport, width: int, reasons: Sequence[str] = ()) -> str:
     """The two moves of a report side by side: the change of each term, the difference, and `reasons` in sentences."""
     first, second = report.moves
     lines = [line for move in report.moves if (line := report.line_of(move))]
@@ -117,14 +114,16 @@ def render_two_moves(report: PositionReport, width: int, reasons: Sequence[str] 
     for move in report.moves:
         if line := report.line_of(move):
             rows += _wrapped(f"{move.san}: {_searched(line)}", width)
-    instead = summarise_change(difference(*pairs[0]), f"{second.san} instead of {first.san}", _colour(report))
+    instead = phrases.summarise_change(difference(*pairs[0]), f"{second.san} instead of {first.san}", _colour(report))
     rows += _wrapped(" ".join([*instead, *reasons]), width)
     for move in report.moves:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)] if move.pieces is not None else []
     return "\n".join(row.rstrip() for row in rows)
 
 
-def _rows_of_two(names: Sequence[str], pairs: Sequence[tuple[ChangeReport, ChangeReport]]) -> Iterable[str]:
+def _rows_of_two(
+    names: Sequence[str], pairs: Sequence[tuple[schema.ChangeReport, schema.ChangeReport]]
+) -> Iterable[str]:
     """A row for each term of these names, that of the largest difference first; draw rule, rounding, and the score."""
     sides = [tuple(map(_parts, pair)) for pair in pairs]
     table = {
@@ -145,11 +144,11 @@ def _rows_of_two(names: Sequence[str], pairs: Sequence[tuple[ChangeReport, Chang
     yield f"{'Score for White':<{_NAME}}" + "".join(f"{score:>9}" for score in scores)
 
 
-def _parts(change: ChangeReport) -> dict[str, float]:
+def _parts(change: schema.ChangeReport) -> dict[str, float]:
     return {**{term.name: term.change_cp for term in change.terms}, **dict(leftovers(change))}
 
 
-def render_ranking(report: PositionReport, width: int) -> str:
+def render_ranking(report: schema.PositionReport, width: int) -> str:
     """The moves in order, with the terms that each changes most, or the line that the search expects."""
     if not report.moves:
         return "There is no legal move."
@@ -163,7 +162,7 @@ def render_ranking(report: PositionReport, width: int) -> str:
     return "\n".join(_cut(row.rstrip(), width) for row in rows)
 
 
-def _what_is_shown(report: PositionReport, has_pieces: bool) -> str:
+def _what_is_shown(report: schema.PositionReport, has_pieces: bool) -> str:
     """The title of what a ranking shows of each move in addition to its scores."""
     if has_pieces:
         return "  what pieces gain at once, in centipawns for their owner"
@@ -172,7 +171,7 @@ def _what_is_shown(report: PositionReport, has_pieces: bool) -> str:
     return "" if report.without_terms else "  what it changes most, in centipawns for White"
 
 
-def _line_or_terms(report: PositionReport, move: MoveReport) -> str:
+def _line_or_terms(report: schema.PositionReport, move: schema.MoveReport) -> str:
     if report.search:
         return move.pv
     return largest_terms(move.change, MAX_TERMS, MIN_CHANGE) or ("" if report.without_terms else "nothing")
@@ -190,7 +189,7 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
         if abs(value) >= MIN_CHANGE:
             rows.append(f"{name:<{_NAME}}{' ' * 36}{number(value, '+', 9)}")
     rows.append(f"{'Score':<{_NAME}}{' ' * 18}{change.before_cp:+9d}{change.after_cp:+9d}{change.change_cp:+9d}")
-    rows += _wrapped(" ".join(summarise_change(change, "B instead of A", 0)), width)
+    rows += _wrapped(" ".join(phrases.summarise_change(change, "B instead of A", 0)), width)
     rows += ["", *_rows_of_kinds(compared.kinds), "", *_rows_of_moves(compared)]
     return "\n".join([f"A: {names[0]}", f"B: {names[1]}", "", *(_cut(row.rstrip(), width) for row in rows)])
 
@@ -208,7 +207,7 @@ def _rows_of_terms(compared: WeightsComparison) -> Iterable[str]:
             yield f"{name:<{_NAME}}{a[0]:9.5g}{b[0]:9.5g}{nets}"
 
 
-def _rows_of_one_side(first: PositionReport, second: PositionReport) -> Iterable[str]:
+def _rows_of_one_side(first: schema.PositionReport, second: schema.PositionReport) -> Iterable[str]:
     """The terms of the evaluation that has terms, the largest first, and the reason why the other has none."""
     for name, report in (("A", first), ("B", second)):
         if report.without_terms:
@@ -234,7 +233,7 @@ def _rows_of_kinds(kinds: Iterable[KindComparison]) -> Iterable[str]:
         yield f"{kind.kind:<5}{kind.count:9}{removal}{attributed}"
 
 
-def _three(pair: tuple[float, float], first: int = 12) -> str:
+def _three(pair: tuple[float, ...], first: int = 12) -> str:
     return f"{rounded(pair[0]):>{first}}{rounded(pair[1]):>9}{rounded(pair[1] - pair[0], '+'):>9}"
 
 
@@ -253,7 +252,7 @@ def _row_of_move(move: MoveComparison) -> str:
     return f"{move.move:<{_SAN}}{rank_a:8}{rank_b:8}{a:+9d}{b:+9d}"
 
 
-def _colour(report: PositionReport) -> int:
+def _colour(report: schema.PositionReport) -> int:
     return WHITE if report.to_move == "white" else BLACK
 
 

@@ -1,7 +1,5 @@
 """Loads or compiles the compiled code of studies that learning does not need."""
 
-from __future__ import annotations
-
 from merino.core.board.game import Position
 from merino.eval.families import default
 from merino.study.accounts import account_around

@@ -100,9 +100,6 @@ def _legal(session: Session) -> list[str]:
 
 def _explain_unknown(session: Session, word: str) -> str:
     shown = abridged(word, MAX_SHOWN)
-    descriptive = san.descriptive_hint(session.position, word)
-    if descriptive:
-        return f"{word}: {descriptive}"
     if san.looks_like_fen(word):
         return "this looks like a FEN; type setboard before it"
     if san.looks_like_move(word):

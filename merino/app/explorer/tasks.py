@@ -27,7 +27,7 @@ from merino.learn import errors, loss_and_gradient, positions, procedure, report
 from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest, Settings
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
-from merino.study import analyser, annotated_files, annotation, shapley
+from merino.study import analyser, annotated_files, annotation
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -83,9 +83,7 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     with state.searchers.borrowed(evaluation) as searcher:
         searching = analyser.analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
         try:
-            for annotated in annotation.annotate_moves(
-                start, moves[before:], evaluation, searching, limits, shapley.MOVE_ERROR
-            ):
+            for annotated in annotation.annotate_moves(start, moves[before:], evaluation, searching, limits):
                 done.append(annotated)
                 say({"type": "move", "ply": before + len(done), **annotated_files.annotated_json(current, annotated)})
                 current.push(annotated.move)

@@ -16,7 +16,6 @@ from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.terminal import LiveLine
 from merino.engine.search.limits import Limits
 from merino.study import annotated_files as files
-from merino.study.shapley import MOVE_ERROR
 
 DEFAULT_NODES = 50_000  # a position, without another limit: the same on every machine
 MAX_NAMED = 20  # faulty games in the sentence at the end
@@ -40,7 +39,6 @@ def run_annotate(arguments: Sequence[str]) -> int:
         threads=args.threads,
         encoding=sources.encoding if args.out else "utf-8",
         picture=args.plot,
-        shapley=shared.asked_error(args),
     )
     if args.out is None:
         return _annotate(request, None, args)
@@ -113,7 +111,6 @@ def _parser() -> shared.Parser:
     shared.add_search(parser, nodes=DEFAULT_NODES)
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=shared.file_path, help=sentence)
-    shared.add_shapley(parser, MOVE_ERROR, "also say what each mistake makes of the pieces, by Shapley values")
     shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")
     shared.add_plot(parser, "the evaluation of the game")
     shared.add_quiet(parser)

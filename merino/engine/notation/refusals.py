@@ -1,6 +1,6 @@
 """Why a move cannot be played, in words for the person who typed it. The rules are python-chess's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import chess
@@ -56,7 +56,10 @@ class MoveRequest:
 
     def starts_from(self, square: int) -> bool:
         """Whether it may mean the piece on `square`."""
-        return self.file in (None, chess.square_file(square)) and self.rank in (None, chess.square_rank(square))
+        return self.file in (None, chess.square_file(square)) and self.rank in (
+            None,
+            chess.square_rank(square),
+        )
 
     def _fits(self, board: chess.Board, move: chess.Move) -> bool:
         kind = board.piece_type_at(move.from_square)
@@ -64,7 +67,11 @@ class MoveRequest:
             return False
         if self.takes and not board.is_capture(move):
             return False
-        if kind == chess.PAWN and self.file is None and chess.square_file(move.from_square) != _file(self.target):
+        if (
+            kind == chess.PAWN
+            and self.file is None
+            and chess.square_file(move.from_square) != chess.square_file(self.target)
+        ):
             return False  # a pawn capture is written with its file: exd5
         return self.promotion in (None, move.promotion)
 
@@ -78,7 +85,10 @@ class MoveRequest:
 def why_not(board: chess.Board, request: MoveRequest, candidates: Sequence[chess.Move]) -> Refusal:
     """The refusal of a request; `candidates` are its legal readings, none or several."""
     if candidates:
-        return _unsettled(board, candidates)
+        choices = tuple(board.san(move) for move in candidates)
+        if all(move.promotion for move in candidates):
+            return Refusal("name the piece that the pawn becomes", choices)
+        return Refusal("more than one piece can go there", tuple(sorted(choices)), "say")
     if not any(board.legal_moves):
         return Refusal("there is no legal move: it is " + ("checkmate" if board.is_check() else "stalemate"))
     if request.castling:
@@ -91,24 +101,21 @@ def why_not(board: chess.Board, request: MoveRequest, candidates: Sequence[chess
     return Refusal(reason) if rank == _WRONG_TURN else Refusal(reason, *_suggestions(board, request))
 
 
-def _unsettled(board: chess.Board, candidates: Sequence[chess.Move]) -> Refusal:
-    choices = tuple(board.san(move) for move in candidates)
-    if all(move.promotion for move in candidates):
-        return Refusal("name the piece that the pawn becomes", choices)
-    return Refusal("more than one piece can go there", tuple(sorted(choices)), "say")
-
-
 def _reason(board: chess.Board, request: MoveRequest) -> tuple[int, str]:
     """The most helpful reason, with its rank."""
     if request.origin is not None:
         return _why_not_there(board, request, request.origin)
-    origins = [square for square in _own_pieces(board, request.piece) if request.starts_from(square)]
+    origins = [
+        square for square in board.pieces(request.piece or chess.PAWN, board.turn) if request.starts_from(square)
+    ]
     if request.piece == chess.PAWN and request.file is None:
-        origins = [square for square in origins if _file(square) == _file(request.target)]
+        origins = [square for square in origins if chess.square_file(square) == chess.square_file(request.target)]
     reasons = sorted(_why_not_from(board, square, request) for square in origins)
     if reasons and reasons[0][0] < _OUT_OF_REACH:
         return reasons[0]
-    if _is_move_of_other_side(board, request):
+    other = board.copy(stack=False)
+    other.turn, other.ep_square = not board.turn, None
+    if request.candidates(other):
         return _WRONG_TURN, f"it is {_name(board.turn)}'s turn, and this is a move for {_name(not board.turn)}"
     return reasons[0] if len(reasons) == 1 else (_OUT_OF_REACH, _no_such_piece(board, request, bool(reasons)))
 
@@ -135,7 +142,7 @@ def _no_such_piece(board: chess.Board, request: MoveRequest, any_exists: bool) -
     elif request.rank is not None:
         where = f" on rank {request.rank + 1}"
     elif request.piece == chess.PAWN:
-        where = f" on the {chess.FILE_NAMES[_file(request.target)]}-file"
+        where = f" on the {chess.FILE_NAMES[chess.square_file(request.target)]}-file"
     return f"{_name(board.turn)} has no {kind}{where}"
 
 
@@ -171,12 +178,16 @@ def _pawn_obstacle(board: chess.Board, origin: int, target: int) -> tuple[int, s
     """What keeps a pawn from a square; None if it is only the safety of its king."""
     forward = 1 if board.turn == chess.WHITE else -1
     steps = (chess.square_rank(target) - chess.square_rank(origin)) * forward
-    sideways = abs(_file(target) - _file(origin))
+    sideways = abs(chess.square_file(target) - chess.square_file(origin))
     is_home = chess.square_rank(origin) == (1 if board.turn == chess.WHITE else 6)
     if sideways == 1 and steps == 1:
         if board.piece_at(target) or target == board.ep_square:
             return None
-        return _BLOCKED, f"there is nothing to capture on {chess.square_name(target)}{_late_en_passant(board, target)}"
+        behind = board.piece_at(target - 8 * forward)
+        is_passed = chess.square_rank(target) == (5 if board.turn == chess.WHITE else 2)
+        is_late = is_passed and behind == chess.Piece(chess.PAWN, not board.turn)
+        remark = " (en passant only directly after the double step)" if is_late else ""
+        return _BLOCKED, f"there is nothing to capture on {chess.square_name(target)}{remark}"
     if sideways or not 1 <= steps <= 2:
         return _OUT_OF_REACH, f"{_the(board, origin)} cannot reach {chess.square_name(target)}"
     for step in range(1, steps + 1):
@@ -186,16 +197,6 @@ def _pawn_obstacle(board: chess.Board, origin: int, target: int) -> tuple[int, s
     if steps == 2 and not is_home:
         return _OUT_OF_REACH, f"{_the(board, origin)} is not on its first square and moves only one step"
     return None
-
-
-def _late_en_passant(board: chess.Board, target: int) -> str:
-    """A remark, if the person may have thought of en passant."""
-    behind = target + (-8 if board.turn == chess.WHITE else 8)
-    passed_rank = 5 if board.turn == chess.WHITE else 2
-    is_pawn = board.piece_at(behind) == chess.Piece(chess.PAWN, not board.turn)
-    if chess.square_rank(target) == passed_rank and is_pawn:
-        return " (en passant only directly after the double step)"
-    return ""
 
 
 def _king_danger(board: chess.Board, origin: int, target: int) -> str:
@@ -228,7 +229,7 @@ def _why_not_castling(board: chess.Board, kingside: bool) -> str:
     standing = (path - chess.SquareSet([king, rook])) & chess.SquareSet(board.occupied)
     if standing:
         verb = "stands" if len(standing) == 1 else "stand"
-        return f"{_join(_the(board, square) for square in standing)} {verb} in the way"
+        return f"{' and '.join(_the(board, square) for square in standing)} {verb} in the way"
     for square in chess.SquareSet(chess.between(king, king_end) | chess.BB_SQUARES[king_end]):
         attackers = board.attackers(not board.turn, square)
         if attackers:
@@ -254,32 +255,17 @@ def _suggestions(board: chess.Board, request: MoveRequest) -> tuple[tuple[str, .
         words = f"legal moves of that {chess.piece_name(kind or chess.PAWN)}:"
     else:
         near = [move for move in legal if board.piece_type_at(move.from_square) == request.piece]
-        near = [move for move in near if request.piece != chess.PAWN or _is_near_pawn_move(request, move)]
+        if request.piece == chess.PAWN:
+            file = chess.square_file(request.target) if request.file is None else request.file
+            near = [
+                move for move in near if chess.square_file(move.from_square) == file or move.to_square == request.target
+            ]
         words = f"legal {chess.piece_name(request.piece or chess.PAWN)} moves:"
     if not near:
         near, words = [move for move in legal if move.to_square == request.target], "you can go there by"
     if not near and board.is_check():
         near, words = legal, "legal moves:"
     return tuple(sorted(board.san(move) for move in near)), words
-
-
-def _is_near_pawn_move(request: MoveRequest, move: chess.Move) -> bool:
-    file = _file(request.target) if request.file is None else request.file
-    return _file(move.from_square) == file or move.to_square == request.target
-
-
-def _is_move_of_other_side(board: chess.Board, request: MoveRequest) -> bool:
-    other = board.copy(stack=False)
-    other.turn, other.ep_square = not board.turn, None
-    return bool(request.candidates(other))
-
-
-def _own_pieces(board: chess.Board, kind: int | None) -> chess.SquareSet:
-    return board.pieces(kind or chess.PAWN, board.turn)
-
-
-def _file(square: int) -> int:
-    return chess.square_file(square)
 
 
 def _name(colour: chess.Color) -> str:
@@ -293,8 +279,3 @@ def _the(board: chess.Board, square: int) -> str:
 def _kind(board: chess.Board, square: int) -> str:
     """The name of the piece on a square that is not empty."""
     return chess.piece_name(board.piece_type_at(square) or chess.PAWN)
-
-
-def _join(names: Iterable[str]) -> str:
-    *rest, last = names
-    return f"{', '.join(rest)} and {last}" if rest else last

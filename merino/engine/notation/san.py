@@ -5,8 +5,6 @@ The rules are python-chess's.
 `san(position, move)` is "Nf3"; `read_move(position, "g1f3")` is that move, or raises MoveRejected, which says why not.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -14,8 +12,8 @@ from typing import NamedTuple
 
 import chess
 
+from merino.core.board import game
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.board.game import START_NAME, IllegalMoveError, Position, as_position
 from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
 from merino.core.common.errors import MerinoError, instance, whole_number
 from merino.engine.notation.refusals import MoveRequest, Refusal, why_not
@@ -44,11 +42,6 @@ _WORDS = re.compile(
     r"(?:on )?(?P<to>[a-h][1-8])"
 )
 _CASTLE = re.compile(r"castles?(?: (?P<side>king ?side|short|queen ?side|long))?")
-_DESCRIPTIVE = re.compile(
-    r"(?P<piece>P|N|Kt|B|R|Q|K)(?:-(?P<wing>[QK])?(?P<file>R|N|Kt|B|Q|K)(?P<rank>[1-8])|x(?:P|N|Kt|B|R|Q|K))",
-    re.IGNORECASE,
-)
-_DESCRIPTIVE_FILES = {"QR": "a", "QN": "b", "QB": "c", "Q": "d", "K": "e", "KB": "f", "KN": "g", "KR": "h"}
 _CASTLE_HOW = "say O-O to castle on the king's side, O-O-O on the queen's side"
 
 
@@ -71,12 +64,12 @@ class MoveRejected(MerinoError):
         super().__init__(f"{text}: {refusal}" if refusal else f"'{text}' is not a move")
 
 
-def board_of(position: Position) -> chess.Board:
+def board_of(position: game.Position) -> chess.Board:
     """The present position for python-chess, without its history."""
     return chess.Board(position.fen(), chess960=position.chess960)
 
 
-def start_board_of(position: Position) -> chess.Board:
+def start_board_of(position: game.Position) -> chess.Board:
     """The position the game began with, for python-chess."""
     return chess.Board(position.start_fen(), chess960=position.chess960)
 
@@ -102,30 +95,30 @@ def as_move(board: chess.Board, move: chess.Move) -> Move:
     return Move(origin | destination << 6 | kind << 12)
 
 
-def san(position: Position | str, move: int) -> str:
+def san(position: game.Position | str, move: int) -> str:
     """A legal move in short notation: "Nbd2", "exd8=Q+", "O-O".
 
     `position` may be a FEN or "startpos". Raises IllegalMoveError, FenError, TypeError.
     """
-    position = as_position(position)
+    position = game.as_position(position)
     whole_number("the move (parse_uci makes one of a text)", move, 0, 0xFFFF)
     if move not in position.legal_moves:
-        raise IllegalMoveError(f"{Move(move).uci()} is not legal in {position.fen()}")
+        raise game.IllegalMoveError(f"{Move(move).uci()} is not legal in {position.fen()}")
     return board_of(position).san(as_chess_move(move, position.chess960))
 
 
-def move_number(position: Position) -> str:
+def move_number(position: game.Position) -> str:
     """The number of the next move, as before a move in short notation: "23." or "23..."."""
     return f"{position.fullmove_number}{'.' if position.turn == WHITE else '...'}"
 
 
-def san_moves(position: Position, moves: Iterable[int]) -> list[str]:
+def san_moves(position: game.Position, moves: Iterable[int]) -> list[str]:
     """Alternative moves of one position in short notation, in the same order."""
     board = board_of(position)
     return [board.san(as_chess_move(move, position.chess960)) for move in moves]
 
 
-def named_moves(position: Position, moves: Iterable[int]) -> Iterator[tuple[str, str]]:
+def named_moves(position: game.Position, moves: Iterable[int]) -> Iterator[tuple[str, str]]:
     """Consecutive legal moves from a position, each in short notation and in coordinates."""
     board = board_of(position)
     for move in moves:
@@ -139,7 +132,7 @@ def san_line(board: chess.Board, moves: Iterable[int]) -> str:
     return board.variation_san(as_chess_move(move, board.chess960) for move in moves)
 
 
-def san_paragraph(position: Position, width: int = 78) -> str:
+def san_paragraph(position: game.Position, width: int = 78) -> str:
     """The game so far as lines of at most `width` columns, each move on the line of its number."""
     moves = san_line(start_board_of(position), position.moves)
     return textwrap.fill(moves.replace(". ", ".\u00a0"), width).replace("\u00a0", " ")
@@ -159,61 +152,31 @@ def read_request(text: str) -> MoveRequest:
     """
     request = _read_request(text)
     if request is None:
-        if _is_castle(text):
-            raise MoveRejected(text.strip(), Refusal(_CASTLE_HOW))
-        raise MoveRejected(text.strip(), _off_board(text))
+        castle, off_board = _CASTLE.fullmatch(_in_words(text)), _OFF_BOARD.fullmatch(_bare(text))
+        reason = _CASTLE_HOW if castle else f"there is no square {off_board['to']}" if off_board else ""
+        raise MoveRejected(text.strip(), Refusal(reason) if reason else None)
     return request
 
 
-def requested_move(position: Position, request: MoveRequest) -> Move:
+def requested_move(position: game.Position, request: MoveRequest) -> Move:
     """The one legal move that a request means; raises MoveRejected with the reason."""
     board = board_of(position)
     candidates = request.candidates(board)
     if len(candidates) != 1 or (candidates[0].promotion and not request.promotion):
-        board.ep_square = _passed_square(position, board)
+        last = Move(position.moves[-1]) if position.moves else None
+        if last is not None and last.kind == DOUBLE_PUSH:  # a FEN names the square only where a pawn may take there
+            board.ep_square = (last.from_square + last.to_square) // 2
         raise MoveRejected(request.text, why_not(board, request, candidates))
     return as_move(board, candidates[0])
 
 
-def _passed_square(position: Position, board: chess.Board) -> chess.Square | None:
-    """The square that a pawn has just passed; a FEN names it only where a pawn may take there."""
-    last = Move(position.moves[-1]) if position.moves else None
-    if last is None or last.kind != DOUBLE_PUSH:
-        return board.ep_square
-    return (last.from_square + last.to_square) // 2
-
-
-def read_move(position: Position | str, text: str) -> Move:
+def read_move(position: game.Position | str, text: str) -> Move:
     """The legal move that a person means by `text`; raises MoveRejected with the reason.
 
     `position` may be a FEN or "startpos". Raises FenError and TypeError, too.
     """
     instance("the move", text, str, "a text such as 'Nf3' or 'g1f3'")
-    position = as_position(position)
-    try:
-        request = read_request(text)
-    except MoveRejected:
-        hint = descriptive_hint(position, text)
-        if hint is None:
-            raise
-        raise MoveRejected(text.strip(), hint) from None
-    return requested_move(position, request)
-
-
-def descriptive_hint(position: Position, text: str) -> Refusal | None:
-    """What to write instead of a move in descriptive notation, such as N-KB3; None if the text is none."""
-    meant = _of_descriptive(_bare(text), position.turn)
-    if meant is None:
-        return None
-    legal = [move.rstrip("+#") for move in san_moves(position, position.legal_moves)]
-    shown = [move for move in meant if move in legal] or meant or ["exd5"]
-    return Refusal(f"descriptive notation is not read; name the square, as in {' or '.join(shown)}")
-
-
-def _off_board(text: str) -> Refusal | None:
-    """The refusal of a move to a square outside the board."""
-    found = _OFF_BOARD.fullmatch(_bare(text))
-    return Refusal(f"there is no square {found['to']}") if found else None
+    return requested_move(game.as_position(position), read_request(text))
 
 
 def _bare(text: str) -> str:
@@ -224,8 +187,7 @@ def _bare(text: str) -> str:
 def _read_request(text: str) -> MoveRequest | None:
     """The move a text describes, or None if it does not have the form of a move."""
     written = _in_letters(_bare(text))
-    castling = _CASTLING.fullmatch(written)
-    if castling:
+    if castling := _CASTLING.fullmatch(written):
         return MoveRequest(written, castling="queenside" if castling["queenside"] else "kingside")
     plain = written.lower() if _CAPITAL_COORDINATES.fullmatch(written) else written
     found = _NOTATION.fullmatch(plain)
@@ -256,47 +218,20 @@ def without_move_number(text: str) -> str:
     return (text[first.end() :] if first else text) or text
 
 
+def _in_words(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
 def _in_letters(text: str) -> str:
     """A move in figurines or words as in short notation: "♘f3" and "knight to f3" are "Nf3"; others as they are."""
     text = text.translate(_FIGURINES)
-    words = " ".join(text.lower().split())
-    castle = _CASTLE.fullmatch(words)
+    castle, found = _CASTLE.fullmatch(_in_words(text)), _WORDS.fullmatch(_in_words(text))
     if castle and castle["side"]:
         return "O-O" if castle["side"][0] in "ks" else "O-O-O"
-    found = _WORDS.fullmatch(words)
     if found is None:
         return text
     takes = "x" if found["how"] in ("takes", "captures", "x") else ""
     return f"{_PIECE_NAMES[found['piece']]}{found['origin'] or ''}{takes}{found['to']}"
-
-
-def _is_castle(text: str) -> bool:
-    """Whether a text is the word `castle` without the side."""
-    found = _CASTLE.fullmatch(" ".join(text.lower().split()))
-    return found is not None and not found["side"]
-
-
-def _of_descriptive(text: str, turn: int) -> list[str] | None:
-    """What a move in descriptive notation may mean for the side to move: "N-KB3" is ["Nf3"]; empty for "PxP".
-
-    None if the text is none.
-    """
-    found = _DESCRIPTIVE.fullmatch(text)
-    if found is None or (found["rank"] is None and "x" not in text.lower()):
-        return None
-    if found["rank"] is None:
-        return []
-    piece, file = (_one_letter(found[name]) for name in ("piece", "file"))
-    rank = 9 - int(found["rank"]) if turn == BLACK else int(found["rank"])
-    wings = [found["wing"].upper()] if found["wing"] else ["Q", "K"]
-    names = [file] if file in "QK" else [wing + file for wing in wings]
-    letter = "" if piece == "P" else piece
-    return [f"{letter}{_DESCRIPTIVE_FILES[name]}{rank}" for name in names]
-
-
-def _one_letter(piece: str) -> str:
-    """The letter of a piece; old books write a knight as Kt."""
-    return "N" if piece.upper() in ("N", "KT") else piece.upper()
 
 
 def looks_like_fen(text: str) -> bool:
@@ -307,7 +242,7 @@ def looks_like_fen(text: str) -> bool:
 
 def names_position(text: str) -> bool:
     """Whether a text begins with the board of a FEN, or is the name of the usual start."""
-    return text == START_NAME or looks_like_fen(text)
+    return text == game.START_NAME or looks_like_fen(text)
 
 
 def completed(board: str) -> str:
@@ -343,6 +278,5 @@ def _count(nodes: int) -> str:
         return str(nodes)
     if nodes < 1_000_000:
         return f"{nodes / 1000:.0f}k"
-    forms = ((1e6, ".1f", "M"), (1e6, ".0f", "M"), (1e9, ".1f", "G"))
-    texts = [f"{nodes / unit:{form}}{letter}" for unit, form, letter in forms]
-    return next((text for text in texts if len(text) <= COUNT_WIDTH), f"{nodes / 1e9:.0f}G")
+    texts = (f"{nodes / 1e6:.1f}M", f"{nodes / 1e6:.0f}M", f"{nodes / 1e9:.1f}G", f"{nodes / 1e9:.0f}G")
+    return next(text for text in texts if len(text) <= COUNT_WIDTH)

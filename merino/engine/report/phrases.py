@@ -4,24 +4,23 @@ The sentences say no more than the table of terms. They name the largest terms f
 pieces that bring them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import chess
 
+from merino.core.board import fen
 from merino.core.board.bitboard import BLACK, PIECE_LETTERS, SQUARE_NAMES, WHITE
-from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common.text import rounded
 from merino.engine.report.schema import ChangeReport
 from merino.eval.explanation import Explanation, PieceValue, PieceValues, TermLine
-from merino.eval.linear.registry import Group, Term, TermTable
-from merino.eval.linear.sets import SETS, names_of_sets, set_named
+from merino.eval.linear import registry, sets
 
+# What each term is called, and its opposite where a count below zero means that. Of several pieces `~` is an s, and of
+# `[one|several]` that is said which fits.
 _PHRASES = {
     "VAL_P": "pawns",
     "VAL_N": "knights",
@@ -29,46 +28,41 @@ _PHRASES = {
     "VAL_R": "rooks",
     "VAL_Q": "queens",
     "PawnDoubled": "doubled pawns",
-    "PawnIsolated": "isolated pawns",
-    "PawnBackwards": "pawns left behind",
-    "PawnCenter": "pawns in or near the centre",
-    "PawnPassedFreeMax": "free passed pawn",
-    "PawnPassedBlockedMax": "blocked passed pawn",
-    "PawnPassedKingDist": "passed pawn far from the enemy king",
-    "PawnPassedSquare": "passed pawn that the enemy king cannot catch",
-    "KnightCenter": "central knights",
-    "KnightOutpost": "advanced knight guarded by a pawn",
-    "KnightMobility": "knight mobility",
+    "PawnIsolated": "isolated pawn~",
+    "PawnBackwards": "pawn~ left behind",
+    "PawnCenter": "pawn~ in or near the centre",
+    "PawnPassedFreeMax": "free passed pawn~",
+    "PawnPassedBlockedMax": "blocked passed pawn~",
+    "PawnPassedKingDist": "passed pawn~ far from the enemy king",
+    "PawnPassedSquare": "passed pawn~ that the enemy king cannot catch",
+    "KnightOutpost": "advanced knight~ guarded by [a pawn|pawns]",
     "BishopPairMidgame": "bishop pair",
     "BishopPairEndgame": "bishop pair",
-    "BishopCenter": "central bishops",
-    "BishopMobility": "bishop mobility",
-    "Rook7th": "rook on the seventh rank",
-    "RookOpen": "rook on a file without friendly pawns",
-    "RookMobility": "rook mobility",
+    "Rook7th": "rook~ on the seventh rank",
+    "RookOpen": "rook~ on [a file|files] without friendly pawns",
     "QueenKingTropism": "queen near the enemy king",
     "KingCenterMid": "misplaced king",
     "KingCenterEnd": "central king",
     "KingPawnShield": "gaps before the king",
     # Terms of the set full only.
-    "PawnIsolatedOpen": "isolated pawns on half-open files",
-    "PawnBackward": "backward pawns",
+    "PawnIsolatedOpen": "isolated pawn~ on [a half-open file|half-open files]",
+    "PawnBackward": "backward pawn~",
     "PawnPhalanx": "pawns side by side",
-    "PawnSupported": "guarded pawns",
+    "PawnSupported": "guarded pawn~",
     "PawnIslands": "pawn islands",
-    "PawnCandidate": "candidate passed pawns",
-    "PassedFree": "passed pawn that can step ahead",
-    "PassedSafe": "passed pawn with a safe square ahead",
-    "PassedPath": "passed pawn whose way is free",
+    "PawnCandidate": "candidate passed pawn~",
+    "PassedFree": "passed pawn~ that can step ahead",
+    "PassedSafe": "passed pawn~ with a safe square ahead",
+    "PassedPath": "passed pawn~ whose way is free",
     "PassedConnected": "connected passed pawns",
-    "PassedRook": "passed pawn with a rook behind it",
-    "PassedSquare": "passed pawn that the enemy king cannot catch",
+    "PassedRook": "passed pawn~ with a rook behind [it|them]",
+    "PassedSquare": "passed pawn~ that the enemy king cannot catch",
     "KnightReach": "outposts that a knight reaches",
-    "BishopOutpost": "bishop outpost",
-    "MinorBehindPawn": "pieces right behind pawns",
-    "RookHalfOpen": "rook on a half-open file",
+    "BishopOutpost": "bishop outpost~",
+    "MinorBehindPawn": "piece~ right behind [a pawn|pawns]",
+    "RookHalfOpen": "rook~ on [a half-open file|half-open files]",
     "ThreatByPush": "pieces that a pawn could attack",
-    "Hanging": "attacked pieces that nobody guards",
+    "Hanging": "attacked piece~ that nobody guards",
     "Contested": "squares that both sides attack",
     "Controlled": "squares under control",
     "Space": "space in the centre",
@@ -78,127 +72,56 @@ _PHRASES = {
     "KingAttack": "attack on the king",
     "QueenTropism": "queen near the enemy king",
     "KingFlank": "king on a wing without pawns",
-    # Tables: where they come to less than zero, the opposite.
-    "PassedEnemyKing": "passed pawn that the enemy king is far from",
-    "PassedOwnKing": "passed pawn with its king near",
-    "QueenMobility": "queen mobility",
-    "PawnSquare": "well-placed pawns",
-    "KnightSquare": "well-placed knights",
-    "BishopSquare": "well-placed bishops",
-    "RookSquare": "well-placed rooks",
-    "QueenSquare": "well-placed queen",
-    "KingSquare": "well-placed king",
-    "PawnFromKing": "pawns well placed for their king",
-    "KnightFromKing": "knights near their king",
-    "BishopFromKing": "bishops near their king",
-    "RookFromKing": "rooks well placed for their king",
+    "PassedEnemyKing": "passed pawn~ that the enemy king is far from",
+    "PassedOwnKing": "passed pawn~ with [its|their] king near",
+    "PawnFromKing": "pawn~ well placed for [its|their] king",
+    "KnightFromKing": "knight~ near [its|their] king",
+    "BishopFromKing": "bishop~ near [its|their] king",
+    "RookFromKing": "rook~ well placed for [its|their] king",
     "QueenFromKing": "queen near her king",
-    "PawnThreat": "attacks by pawns",
-    "KnightThreat": "attacks by knights",
-    "BishopThreat": "attacks by bishops",
-    "RookThreat": "attacks by rooks",
-    "QueenThreat": "attacks by the queen",
-    "KingThreat": "attacks by the king",
     "KingShelter": "pawns before the king",
     "KingStorm": "enemy pawns held off from the king",
 }
-# A count below zero means the opposite.
 _OPPOSITES = {
-    "KnightCenter": "knights far from the centre",
-    "KnightMobility": "immobile knights",
-    "BishopCenter": "bishops far from the centre",
-    "BishopMobility": "immobile bishops",
-    "RookMobility": "immobile rooks",
     "KingCenterEnd": "king far from the centre",
-    "QueenMobility": "immobile queen",
-    "PassedEnemyKing": "passed pawn that the enemy king is near",
-    "PassedOwnKing": "passed pawn far from its own king",
-    "PawnSquare": "badly placed pawns",
-    "KnightSquare": "badly placed knights",
-    "BishopSquare": "badly placed bishops",
-    "RookSquare": "badly placed rooks",
-    "QueenSquare": "badly placed queen",
-    "KingSquare": "badly placed king",
-    "PawnFromKing": "pawns badly placed for their king",
-    "KnightFromKing": "knights far from their king",
-    "BishopFromKing": "bishops far from their king",
-    "RookFromKing": "rooks badly placed for their king",
+    "PassedEnemyKing": "passed pawn~ that the enemy king is near",
+    "PassedOwnKing": "passed pawn~ far from [its|their] own king",
+    "PawnFromKing": "pawn~ badly placed for [its|their] king",
+    "KnightFromKing": "knight~ far from [its|their] king",
+    "BishopFromKing": "bishop~ far from [its|their] king",
+    "RookFromKing": "rook~ badly placed for [its|their] king",
     "QueenFromKing": "queen far from her king",
     "KingShelter": "gaps before the king",
     "KingStorm": "enemy pawns near the king",
 }
 _MANY = ("pawn", "knight", "bishop", "rook")  # kinds of pieces of which a side usually has several
-# The same of one piece and of several, where they differ.
-_NUMBERS = (
-    ("isolated pawn", "isolated pawns"),
-    ("pawn left behind", "pawns left behind"),
-    ("backward pawn", "backward pawns"),
-    ("pawn in or near the centre", "pawns in or near the centre"),
-    ("free passed pawn", "free passed pawns"),
-    ("blocked passed pawn", "blocked passed pawns"),
-    ("passed pawn far from the enemy king", "passed pawns far from the enemy king"),
-    ("passed pawn that the enemy king cannot catch", "passed pawns that the enemy king cannot catch"),
-    ("central knight", "central knights"),
-    ("knight far from the centre", "knights far from the centre"),
-    ("immobile knight", "immobile knights"),
-    ("advanced knight guarded by a pawn", "advanced knights guarded by pawns"),
-    ("central bishop", "central bishops"),
-    ("bishop far from the centre", "bishops far from the centre"),
-    ("immobile bishop", "immobile bishops"),
-    ("rook on the seventh rank", "rooks on the seventh rank"),
-    ("rook on a file without friendly pawns", "rooks on files without friendly pawns"),
-    ("immobile rook", "immobile rooks"),
-    ("isolated pawn on a half-open file", "isolated pawns on half-open files"),
-    ("guarded pawn", "guarded pawns"),
-    ("candidate passed pawn", "candidate passed pawns"),
-    ("passed pawn that can step ahead", "passed pawns that can step ahead"),
-    ("passed pawn with a safe square ahead", "passed pawns with a safe square ahead"),
-    ("passed pawn whose way is free", "passed pawns whose way is free"),
-    ("passed pawn with a rook behind it", "passed pawns with a rook behind them"),
-    ("bishop outpost", "bishop outposts"),
-    ("piece right behind a pawn", "pieces right behind pawns"),
-    ("rook on a half-open file", "rooks on half-open files"),
-    ("passed pawn", "passed pawns"),
-    ("attacked piece that nobody guards", "attacked pieces that nobody guards"),
-    ("passed pawn that the enemy king is far from", "passed pawns that the enemy king is far from"),
-    ("passed pawn that the enemy king is near", "passed pawns that the enemy king is near"),
-    ("passed pawn with its king near", "passed pawns with their king near"),
-    ("passed pawn far from its own king", "passed pawns far from their own king"),
-    *((f"{how} {kind}", f"{how} {kind}s") for how in ("well-placed", "badly placed") for kind in _MANY),
-    *(
-        (f"{kind} {where} its king", f"{kind}s {where} their king")
-        for kinds, places in (
-            (("knight", "bishop"), ("near", "far from")),
-            (("pawn", "rook"), ("well placed for", "badly placed for")),
-        )
-        for where in places
-        for kind in kinds
-    ),
-    *((f"attack by a {kind}", f"attacks by {kind}s") for kind in _MANY),
-    *((f"attack by the {kind}", f"attacks by the {kind}") for kind in ("queen", "king")),
-)
-_OF_ONE = {many: one for one, many in _NUMBERS}
-_OF_SEVERAL = dict(_NUMBERS)
+for _kind in (*_MANY, "queen", "king"):
+    _name, _several = _kind.capitalize(), f"{_kind}~" if _kind in _MANY else _kind
+    _PHRASES[f"{_name}Square"], _OPPOSITES[f"{_name}Square"] = f"well-placed {_several}", f"badly placed {_several}"
+    _PHRASES[f"{_name}Threat"] = f"attack~ by [a {_kind}|{_kind}s]" if _kind in _MANY else f"attack~ by the {_kind}"
+    if _kind in ("knight", "bishop"):
+        _PHRASES[f"{_name}Center"], _OPPOSITES[f"{_name}Center"] = f"central {_kind}~", f"{_kind}~ far from the centre"
+    if _kind not in ("pawn", "king"):
+        _PHRASES[f"{_name}Mobility"], _OPPOSITES[f"{_name}Mobility"] = f"{_kind} mobility", f"immobile {_several}"
+_NUMBER = re.compile(r"\[(.*?)\|(.*?)\]")
 _AT_OWN_KING = ("KingPawnShield", "KingShelter", "KingStorm")  # what these count is at the own king
-_COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-_COUNTED_BELOW_ZERO = {"KingPawnShield"}  # what its phrase says is counted so, and its weight is above zero
+_COUNTS = ("no", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNTED_BELOW_ZERO = "KingPawnShield"  # what its phrase says is counted so, and its weight is above zero
 _BY_SQUARE, _BY_DISTANCE = "Square", "FromKing"  # how the names of tables end that ask where a piece stands
 _LESS_LOST = "less lost by"
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 def phrase(name: str, count: float = 1.0, pieces: int = 0, owner: str = "") -> str:
-    """What a term is called in a sentence where a side has this count of it.
+    """What a term is called in a sentence where a side has this count of it, of one piece or of several.
 
-    With the number of `pieces` that bring it, 0 where that is not known, it is called so of one or of several. An
-    `owner` such as "Black" is named: "Black's isolated pawn". A term without a phrase of its own is called by the words
-    of its name.
+    An `owner` such as "Black" is named: "Black's isolated pawn". A term without a phrase of its own is called by the
+    words of its name.
     """
     said = _PHRASES.get(name) or " ".join(_WORD.findall(name)).lower()
     if count < 0:
         said = _OPPOSITES.get(name, said)
-    if pieces:
-        said = (_OF_ONE if pieces == 1 else _OF_SEVERAL).get(said, said)
+    said = _NUMBER.sub(lambda found: found[1 if pieces == 1 else 2], said).replace("~", "" if pieces == 1 else "s")
     if not owner:
         return said
     return said.replace("the king", f"{owner}'s king") if name in _AT_OWN_KING else f"{owner}'s {said}"
@@ -206,15 +129,15 @@ def phrase(name: str, count: float = 1.0, pieces: int = 0, owner: str = "") -> s
 
 def phrases_of(name: str) -> tuple[str, ...]:
     """All that sentences may call a term, apart from whose it is in front."""
-    counted = [phrase(name, count, pieces) for count in (1.0, -1.0) for pieces in (0, 1, 2)]
-    kings = [phrase(name, owner=owner) for owner in ("White", "Black")] if name in _AT_OWN_KING else []
+    counted = [phrase(name, count, pieces) for count in (1.0, -1.0) for pieces in (1, 2)]
+    kings = [phrase(name, owner=owner) for owner in fen.COLOUR_NAMES] if name in _AT_OWN_KING else []
     return tuple(dict.fromkeys([*counted, *kings]))
 
 
 def listed(kinds: Counter[chess.PieceType]) -> str:
     """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
     names = [
-        f"{_COUNTS.get(count, str(count))} {chess.piece_name(kind)}{'s' * (count > 1)}"
+        f"{_COUNTS[count]} {chess.piece_name(kind)}{'s' * (count > 1)}"
         for kind, count in sorted(kinds.items(), reverse=True)
     ]
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -225,7 +148,7 @@ def change_phrase(name: str, cp: float) -> str:
 
     What counts against a side may count less, be it that there is less of it or that it matters less now.
     """
-    if isinstance(_term(name), TermTable):
+    if isinstance(_term(name), registry.TermTable):
         asked = {_BY_SQUARE: "its square", _BY_DISTANCE: "its distance from the king"}
         return next((said for ending, said in asked.items() if name.endswith(ending)), phrase(name))
     return f"{_LESS_LOST} {phrase(name)}" if cp > 0 and counts_against(name) else phrase(name)
@@ -234,7 +157,7 @@ def change_phrase(name: str, cp: float) -> str:
 def net_phrase(name: str) -> str:
     """What the difference of both sides in a term is called, whoever is ahead: "squares of knights"."""
     kind = name.removesuffix(_BY_SQUARE).removesuffix(_BY_DISTANCE)
-    if kind == name or not isinstance(_term(name), TermTable):
+    if kind == name or not isinstance(_term(name), registry.TermTable):
         return phrase(name)
     pieces = f"{kind.lower()}s" if kind.lower() in _MANY else f"the {kind.lower()}"
     return f"squares of {pieces}" if name.endswith(_BY_SQUARE) else f"distance of {pieces} from the king"
@@ -248,35 +171,35 @@ def cause(name: str, cp: float) -> str:
 
 def counts_against(name: str) -> bool:
     """Whether what the phrase of a term says counts against its side."""
-    return _sign(name) < 0 or name in _COUNTED_BELOW_ZERO
+    return _sign(name) < 0 or name == _COUNTED_BELOW_ZERO
 
 
 def is_usual(name: str, weight: float) -> bool:
     """Whether a weight of a term has the sign that chess players expect; a sentence with another one would mislead."""
-    return isinstance(_term(name), TermTable) or weight * _sign(name) > 0
+    return isinstance(_term(name), registry.TermTable) or weight * _sign(name) > 0
 
 
-def group_of(name: str) -> Group:
+def group_of(name: str) -> registry.Group:
     """The group of a term; raises KeyError for the name of none."""
     return _term(name).group
 
 
 def is_material(name: str) -> bool:
     """Whether a term is the value of a kind of piece."""
-    return group_of(name) is Group.MATERIAL
+    return group_of(name) is registry.Group.MATERIAL
 
 
 def _sign(name: str) -> int:
     """The expected sign of the weight of a term; 0 for a table, whose cells may have either."""
     found = _term(name)
-    return 0 if isinstance(found, TermTable) else found.sign
+    return 0 if isinstance(found, registry.TermTable) else found.sign
 
 
 @cache
-def _term(name: str) -> Term | TermTable:
+def _term(name: str) -> registry.Term | registry.TermTable:
     """The term or table of this name, in whichever set, first the user's own; raises KeyError."""
-    for each in sorted(names_of_sets(), key=SETS.__contains__):
-        for term, _ in set_named(each).to_read():
+    for each in sorted(sets.names_of_sets(), key=sets.SETS.__contains__):
+        for term, _ in sets.set_named(each).to_read():
             if term.name == name:
                 return term
     raise KeyError(name)
@@ -285,6 +208,7 @@ def _term(name: str) -> Term | TermTable:
 # Sentences on an evaluation
 
 MIN_AHEAD = 3  # centipawns; less is no lead
+NOT_AHEAD = "Neither side is ahead."
 MIN_VALUE = 0.5  # centipawns; less is no material
 MIN_CHANGE = 1.0  # centipawns; smaller changes are not mentioned
 MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
@@ -297,8 +221,6 @@ _OF_SQUARES = ("Threat", "Hanging", "PawnIslands", "Safe", "Contested", "Control
 _ABOUT = dict.fromkeys((*_OF_SQUARES, "KingRing"), "")  # no piece is named, but for those under a threat
 _ABOUT |= {"Pawn": "P", "Passed": "P", "Knight": "N", "Bishop": "B", "Minor": "NB", "Rook": "R", "Queen": "Q"}
 _BACKWARD = "PawnBackward"  # how the names of backward pawns begin
-_PIECES = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-_ALL = (*_PIECES, chess.PAWN)
 
 
 def summarise(values: PieceValues) -> tuple[str, ...]:
@@ -307,15 +229,12 @@ def summarise(values: PieceValues) -> tuple[str, ...]:
     score = explanation.score_white
     leader = BLACK if score < 0 else WHITE
     expected = explanation.expected_score if leader == WHITE else 1 - explanation.expected_score
-    sentences = [
-        f"{COLOUR_NAMES[leader]} is ahead by {abs(score) / 100:.2f} pawns and may expect {expected:.0%} of the points."
-        if abs(score) >= MIN_AHEAD
-        else "Neither side is ahead."
-    ]
+    ahead = f"{fen.COLOUR_NAMES[leader]} is ahead by {abs(score) / 100:.2f} pawns"
+    sentences = [f"{ahead} and may expect {expected:.0%} of the points." if abs(score) >= MIN_AHEAD else NOT_AHEAD]
     if explanation.without_terms:
         return (*sentences, f"{explanation.without_terms}.", *_rule_sentence(explanation))
-    if abs(explanation.group_net(Group.MATERIAL)) < MIN_VALUE:
-        sentences.append(f"{Group.MATERIAL.title} is level.")
+    if abs(explanation.group_net(registry.Group.MATERIAL)) < MIN_VALUE:
+        sentences.append(f"{registry.Group.MATERIAL.title} is level.")
     if said := largest_for_each_side(values):
         sentences.append(said)
     return (*sentences, *_rule_sentence(explanation))
@@ -323,7 +242,7 @@ def summarise(values: PieceValues) -> tuple[str, ...]:
 
 def ending_sentence(ending: str, winner: int | None) -> str:
     """How a game has ended, in place of what its last position would be worth."""
-    return f"The game is drawn: {ending}." if winner is None else f"{COLOUR_NAMES[winner]} has won by {ending}."
+    return f"The game is drawn: {ending}." if winner is None else f"{fen.COLOUR_NAMES[winner]} has won by {ending}."
 
 
 def _rule_sentence(explanation: Explanation) -> Iterable[str]:
@@ -337,19 +256,15 @@ def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str,
     sign = -1 if colour == BLACK else 1
     total = sign * change.change_cp
     if total:
-        sentences = [f"{what} {'gains' if total > 0 else 'costs'} {COLOUR_NAMES[colour]} {abs(total) / 100:.2f}."]
+        sentences = [f"{what} {'gains' if total > 0 else 'costs'} {fen.COLOUR_NAMES[colour]} {abs(total) / 100:.2f}."]
     else:
         sentences = [f"{what} leaves the score as it is."]
     terms = [(net_phrase(term.name), sign * term.change_cp) for term in change.terms if not is_material(term.name)]
     material = sign * math.fsum(term.change_cp for term in change.terms if is_material(term.name))
-    return (*sentences, *_for_and_against(colour, [(Group.MATERIAL.title.lower(), material), *terms]))
-
-
-def _for_and_against(colour: int, values: Sequence[tuple[str, float]]) -> Iterable[str]:
-    """The largest positive values, which are for the side `colour`, and the largest negative ones."""
-    for side, sign in ((colour, 1), (1 - colour, -1)):
-        if said := _largest(values, sign, MIN_CHANGE):
-            yield f"In {COLOUR_NAMES[side]}'s favour: {said}."
+    for side, side_sign in ((colour, 1), (1 - colour, -1)):
+        if said := _largest([(registry.Group.MATERIAL.title.lower(), material), *terms], side_sign, MIN_CHANGE):
+            sentences.append(f"In {fen.COLOUR_NAMES[side]}'s favour: {said}.")
+    return tuple(sentences)
 
 
 def largest_for_each_side(values: PieceValues) -> str:
@@ -360,10 +275,10 @@ def largest_for_each_side(values: PieceValues) -> str:
     """
     explanation = values.explanation
     parts_of = _groups if len(explanation.lines) > MANY_TERMS else _terms
-    material = explanation.group_net(Group.MATERIAL)
+    material = explanation.group_net(registry.Group.MATERIAL)
     return " ".join(
         f"In {side}'s favour: {text}."
-        for colour, side in enumerate(COLOUR_NAMES)
+        for colour, side in enumerate(fen.COLOUR_NAMES)
         if (text := _largest([(_material(values, colour), material), *parts_of(values, colour)], 1 - 2 * colour))
     )
 
@@ -398,9 +313,9 @@ def _terms(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
 def _groups(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
     """The groups other than material that are good for a side, each with the terms that make most of it."""
     explanation, sign = values.explanation, 1 if colour == WHITE else -1
-    for group in Group:
+    for group in registry.Group:
         net = explanation.group_net(group)
-        if group is Group.MATERIAL or sign * net < MIN_TOLD:
+        if group is registry.Group.MATERIAL or sign * net < MIN_TOLD:
             continue
         lines = [line for line in explanation.lines if line.group is group]
         named = sorted(_named(lines, values, colour), key=lambda part: -abs(part[2]))
@@ -419,7 +334,7 @@ def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Itera
         if is_material(line.name) or not is_usual(line.name, line.weight) or (line.net > 0) != (colour == WHITE):
             continue
         owner = WHITE if abs(line.white_cp) >= abs(line.black_cp) else 1 - WHITE
-        whose = "" if owner == colour else COLOUR_NAMES[owner]
+        whose = "" if owner == colour else fen.COLOUR_NAMES[owner]
         count = line.white_count if owner == WHITE else line.black_count
         about = threatened(line.name, values.pieces, owner)
         squares = _bringing(line, values, owner) if about is None else about
@@ -457,43 +372,23 @@ def _has_support(square: int, values: PieceValues, owner: int) -> bool:
     )
 
 
-def _is_free(board: chess.Board, square: chess.Square) -> bool:
-    """Whether nobody guards the piece on a square."""
-    colour = board.color_at(square)
-    return colour is not None and not board.attackers(colour, square)
-
-
-def _is_target(board: chess.Board, square: chess.Square) -> bool:
-    """Whether a piece, or a pawn that nobody guards, stands on a square."""
-    return board.piece_type_at(square) != chess.PAWN or _is_free(board, square)
-
-
-_Kinds = Sequence[chess.PieceType]
-# What each term counts: pieces of these kinds, attacked by those, of which this is so.
-_COUNTED: dict[str, tuple[_Kinds, _Kinds, Callable[[chess.Board, chess.Square], bool]]] = {
-    f"{chess.piece_name(kind).capitalize()}Threat": (_ALL, (kind,), holds)
-    for holds, kinds in (
-        (_is_target, (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK)),
-        (_is_free, (chess.QUEEN, chess.KING)),
-    )
-    for kind in kinds
-}
-_COUNTED["Hanging"] = (_PIECES, chess.PIECE_TYPES, _is_free)
-
-
 def threatened(name: str, pieces: Sequence[PieceValue], side: int) -> list[str] | None:
-    """The squares of the pieces that a term counts for a side, the most valuable first; None for another term."""
-    if name not in _COUNTED:
+    """The squares of the pieces that a term counts for a side, the most valuable first; None for another term.
+
+    Terms of threats count pieces that are attacked by those of a kind, and pawns that nobody guards; those of queens
+    and kings, and what hangs, only what nobody guards.
+    """
+    by = next((kind for kind in chess.PIECE_TYPES if name == f"{chess.piece_name(kind).capitalize()}Threat"), None)
+    if by is None and name != "Hanging":
         return None
-    kinds, by, holds = _COUNTED[name]
-    board = chess.Board(None)
+    board, own = chess.Board(None), side == WHITE
     for piece in pieces:
         board.set_piece_at(piece.square, chess.Piece.from_symbol(piece.letter))
-    own = side == WHITE
-    found = [
-        square
-        for kind in kinds
-        for square in board.pieces(kind, not own)
-        if any(board.piece_type_at(each) in by for each in board.attackers(own, square)) and holds(board, square)
-    ]
-    return [SQUARE_NAMES[square] for square in found]
+    found = []
+    for kind in (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT, *((chess.PAWN,) if by else ())):
+        for square in board.pieces(kind, not own):
+            is_attacked = any(by in (None, board.piece_type_at(each)) for each in board.attackers(own, square))
+            needs_no_guard = by in (None, chess.QUEEN, chess.KING) or kind == chess.PAWN
+            if is_attacked and not (needs_no_guard and board.attackers(not own, square)):
+                found.append(SQUARE_NAMES[square])
+    return found

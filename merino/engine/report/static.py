@@ -12,7 +12,7 @@ from merino.engine.notation.san import score_text
 from merino.engine.report import phrases, schema
 from merino.engine.search.limits import Score
 from merino.eval.evaluation import Evaluation
-from merino.eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine
+from merino.eval.explanation import Explanation, PieceValue, PieceValues, TermLine
 from merino.eval.linear.registry import Group
 
 NOISE = 1e-9  # centipawns; rounding error of a sum
@@ -50,34 +50,41 @@ def with_beside(
     report: schema.PositionReport, record: np.ndarray, evaluation: Evaluation | None
 ) -> schema.PositionReport:
     """The report of POSITION[1], with a second evaluation of it added; unchanged for None."""
-    return report if evaluation is None else replace(report, beside=_beside(record, evaluation))
-
-
-def _beside(record: np.ndarray, evaluation: Evaluation) -> schema.BesideReport:
+    if evaluation is None:
+        return report
     values = evaluation.value_pieces(record)
-    pieces = map(_piece, values.pieces)
-    return schema.BesideReport(
+    beside = schema.BesideReport(
         evaluation=evaluation.name,
         score_cp=values.explanation.score_white,
         expected_score=values.explanation.expected_score,
         shared_cp=values.shared_cp,
-        pieces=tuple(schema.BesidePieceReport(piece.square, piece.removal_cp, piece.attributed_cp) for piece in pieces),
-    )
-
-
-def report_change(change: Change) -> schema.ChangeReport:
-    """The change by moves."""
-    return schema.ChangeReport(
-        before_cp=change.before.score_white,
-        after_cp=change.after.score_white,
-        change_cp=change.score,
-        non_term_cp=change.non_term,
-        rule_cp=change.rule,
-        rounding_cp=change.rounding,
-        rule=change.after.rule,
-        terms=tuple(
-            schema.TermChangeReport(term.name, term.group.title, term.net) for term in change.by_size if term.net
+        pieces=tuple(
+            schema.BesidePieceReport(piece.square, piece.removal_cp, piece.attributed_cp)
+            for piece in map(_piece, values.pieces)
         ),
+    )
+    return replace(report, beside=beside)
+
+
+def report_change(before: Explanation, after: Explanation) -> schema.ChangeReport:
+    """The change from one explanation to another, after moves or by another evaluation.
+
+    Terms, `non_term_cp`, rule and rounding add up to it; where one of the two has no terms, `non_term_cp` has all of
+    them.
+    """
+    has_terms = bool(before.lines and after.lines)
+    pairs = zip(before.lines, after.lines, strict=True) if has_terms else ()
+    terms = [schema.TermChangeReport(old.name, old.group.title, new.net - old.net) for old, new in pairs]
+    terms.sort(key=lambda term: (-abs(term.change_cp), term.name))
+    return schema.ChangeReport(
+        before_cp=before.score_white,
+        after_cp=after.score_white,
+        change_cp=after.score_white - before.score_white,
+        non_term_cp=after.non_term - before.non_term if has_terms else after.sum - before.sum,
+        rule_cp=after.rule_cp - before.rule_cp,
+        rounding_cp=after.rounding - before.rounding,
+        rule=after.rule,
+        terms=tuple(term for term in terms if term.change_cp),
     )
 
 

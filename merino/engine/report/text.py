@@ -1,5 +1,6 @@
 """The report of a position as text: its terms, its pieces, and changes by moves."""
 
+import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -17,7 +18,7 @@ _PHASE_MARKS = {"always": "", "middlegame": " mg", "endgame": " eg"}
 _COLUMNS = "                               counts      centipawns"
 _HEADER = " # term                weight White Black   White   Black     net  Black|White"
 _NARROW_HEADER = "   term                 White   Black     net  Black|White"
-_TITLE_WIDTH, _NARROW_TITLE_WIDTH = 39, 18
+_TITLE, _NARROW_TITLE = 42, 21  # columns before the centipawns
 
 
 def render(
@@ -37,23 +38,46 @@ def render(
     if report.without_terms:
         return _render_whole(report, width)
     is_narrow = width < WIDTH - 1
-    rows = [*_summary(report, min(width, WIDTH)), ""]
-    rows += [_NARROW_HEADER] if is_narrow else [_COLUMNS, _HEADER]
-    row_of = _narrow_row if is_narrow else _term_row
-    shown = [term for term in report.terms if not hide_zero or _is_something(term.net_cp)]
-    if groups_only:
-        rows += [_group_row(group, is_narrow) for group in report.groups]
-    elif by_size:
-        rows += [row_of(term, unicode) for term in sorted(shown, key=lambda term: -abs(term.net_cp))]
-    for group in () if by_size or groups_only else report.groups:
+    title = _NARROW_TITLE if is_narrow else _TITLE
+
+    def row(name: str, white: float, black: float, net: float, dots: bool = True) -> str:
+        return f"{name:<{title}}{number(white, dots=dots)}{number(black, dots=dots)}{number(net, '+', dots=dots)}"
+
+    def of_group(group: GroupReport) -> str:
+        times = "" if group.multiplier == 1 or is_narrow else f" (times {group.multiplier:g})"
+        return row(f"   {group.name}{times}", group.white_cp, group.black_cp, group.net_cp)
+
+    def of_term(term: TermReport) -> str:
+        name = term.name if is_narrow else _with_counts(term)
+        return f"{row(name, term.white_cp, term.black_cp, term.net_cp)}  {_bar(term.net_cp, unicode)}"
+
+    rows = [*_summary(report, min(width, WIDTH)), "", *([_NARROW_HEADER] if is_narrow else [_COLUMNS, _HEADER])]
+    shown = [term for term in report.terms if not hide_zero or abs(term.net_cp) >= MIN_CHANGE]
+    if by_size and not groups_only:
+        rows += map(of_term, sorted(shown, key=lambda term: -abs(term.net_cp)))
+    for group in () if by_size and not groups_only else report.groups:
         terms = [term for term in shown if term.group == group.name]
-        if terms:
-            rows.append(_group_row(group, is_narrow))
-            rows += [row_of(term, unicode) for term in terms]
-    rows += _closing_rows(report, is_narrow)
+        if terms or groups_only:
+            rows.append(of_group(group))
+            rows += () if groups_only else map(of_term, terms)
+    static = report.static
+    white, black = (math.fsum(sides) for sides in zip(*((g.white_cp, g.black_cp) for g in report.groups), strict=True))
+    rows.append(row("   Sum", white, black, static.sum_cp, dots=False))
+    for name, value in (("Draw rule", static.rule_cp), ("Rounding", static.rounding_cp)):
+        if abs(value) >= MIN_CHANGE:
+            rows.append(f"   {name:<{title + 13}}{number(value, '+')}")
+    rows.append(f"   {'Score, centipawns for White':<{title + 13}}{static.score_cp:+6d}")
+    rows += [f"   Rule: {static.rule}"] if static.rule else []
     if not is_narrow and not groups_only:
         rows.append("   Counts include multiplier and phase share (mg, eg): weight x count = cp.")
     return "\n".join(row.rstrip() for row in rows)
+
+
+def _with_counts(term: TermReport) -> str:
+    """A term with its number, its weight and the counts of both sides."""
+    counts = f"{number(term.white_count, width=6, digits=2)}{number(term.black_count, width=6, digits=2)}"
+    how = f"{'table':>7}" if term.cells else f"{term.weight:7.5g}{counts}"
+    return f"{f'{term.number:2} {term.name}{_PHASE_MARKS[term.phase]}':<23}{how}"
 
 
 def _render_whole(report: PositionReport, width: int) -> str:
@@ -63,7 +87,10 @@ def _render_whole(report: PositionReport, width: int) -> str:
         cells = {piece.square: _in_pawns(piece, piece.removal_cp) for piece in report.pieces}
         rows += ["Value of each piece for its owner by removal, in pawns", *_board(cells).splitlines(), ""]
     if report.pieces and report.shared_cp is not None:
-        cells = {piece.square: _in_pawns(piece, _own_value(piece)) for piece in report.pieces}
+        cells = {
+            piece.square: _in_pawns(piece, None if piece.removal_cp is None else piece.attributed_cp)
+            for piece in report.pieces
+        }
         rows += ["Value of each piece as given by the net itself", *_board(cells).splitlines(), ""]
     static = report.static
     if static.rule:
@@ -90,10 +117,6 @@ def render_beside(report: PositionReport) -> str:
     return f"{head}\nIn pawns for the owner, {how}:\n{_board(cells)}"
 
 
-def _own_value(piece: PieceReport) -> float | None:
-    return None if piece.removal_cp is None else piece.attributed_cp
-
-
 def _in_pawns(piece: PieceReport, value: float | None) -> str:
     own = None if value is None else rounded(owners(piece.piece, value) / 100, digits=2)
     return f"{piece.piece}     " if own is None else f"{piece.piece} {own:>5}"
@@ -103,7 +126,7 @@ def render_change(change: ChangeReport) -> str:
     """The score before and after, and the terms that change, largest first. They sum to the change of the score."""
     rows = [f"{pawns(change.before_cp)} becomes {pawns(change.after_cp)} for White, by evaluation alone"]
     parts = [*((term.name, term.change_cp) for term in change.terms), *leftovers(change)]
-    rows += [f"  {name:<21}{number(value, '+')}" for name, value in parts if _is_something(value)]
+    rows += [f"  {name:<21}{number(value, '+')}" for name, value in parts if abs(value) >= MIN_CHANGE]
     if change.rule:
         rows.append(f"  Rule: {change.rule}")
     return "\n".join(rows)
@@ -117,10 +140,8 @@ def leftovers(change: ChangeReport) -> tuple[tuple[str, float], ...]:
 
 def largest_terms(change: ChangeReport, most: int, least: float) -> str:
     """The terms that change most, by at least `least` centipawns for White: "RookOpen +20, PawnCenter -4"."""
-    shown = [
-        f"{term.name} {rounded(term.change_cp, '+', 0)}" for term in change.terms[:most] if abs(term.change_cp) >= least
-    ]
-    return ", ".join(shown)
+    shown = (term for term in change.terms[:most] if abs(term.change_cp) >= least)
+    return ", ".join(f"{term.name} {rounded(term.change_cp, '+', 0)}" for term in shown)
 
 
 def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) -> str:
@@ -226,49 +247,6 @@ def _summary(report: PositionReport, width: int) -> Iterable[str]:
     if report.terms:
         yield textwrap.fill(phase, width, subsequent_indent="  ")
     yield textwrap.fill(" ".join(report.summary), width)
-
-
-def _closing_rows(report: PositionReport, is_narrow: bool) -> Iterable[str]:
-    """From the sum of the terms to the engine's score, with every centipawn accounted for."""
-    static, title_width = report.static, _NARROW_TITLE_WIDTH if is_narrow else _TITLE_WIDTH
-    white, black = sum(group.white_cp for group in report.groups), sum(group.black_cp for group in report.groups)
-    yield f"   {'Sum':<{title_width}}{_sides(white, black, static.sum_cp, dots=False)}"
-    for title, value in (("Draw rule", static.rule_cp), ("Rounding", static.rounding_cp)):
-        if _is_something(value):
-            yield f"   {title:<{title_width + 16}}{number(value, '+')}"
-    yield f"   {'Score, centipawns for White':<{title_width + 16}}{static.score_cp:+6d}"
-    if static.rule:
-        yield f"   Rule: {static.rule}"
-
-
-def _is_something(centipawns: float) -> bool:
-    """Whether a number shows as more than a dot."""
-    return abs(centipawns) >= MIN_CHANGE
-
-
-def _group_row(group: GroupReport, is_narrow: bool) -> str:
-    sides = _sides(group.white_cp, group.black_cp, group.net_cp)
-    if is_narrow:
-        return f"   {group.name:<{_NARROW_TITLE_WIDTH}}{sides}"
-    title = f"{group.name} (times {group.multiplier:g})" if group.multiplier != 1 else group.name
-    return f"   {title:<{_TITLE_WIDTH}}{sides}"
-
-
-def _sides(white: float, black: float, net: float, dots: bool = True) -> str:
-    return f"{number(white, dots=dots)}{number(black, dots=dots)}{number(net, '+', dots=dots)}"
-
-
-def _term_row(term: TermReport, unicode: bool) -> str:
-    counts = f"{number(term.white_count, width=6, digits=2)}{number(term.black_count, width=6, digits=2)}"
-    how = f"{'table':>7}{'':12}" if term.cells else f"{term.weight:7.5g}{counts}"
-    name = f"{term.number:2} {term.name}{_PHASE_MARKS[term.phase]}"
-    sides = _sides(term.white_cp, term.black_cp, term.net_cp)
-    return f"{name:<23}{how}{sides}  {_bar(term.net_cp, unicode)}"
-
-
-def _narrow_row(term: TermReport, unicode: bool) -> str:
-    sides = _sides(term.white_cp, term.black_cp, term.net_cp)
-    return f"{term.name:<{_NARROW_TITLE_WIDTH + 3}}{sides}  {_bar(term.net_cp, unicode)}"
 
 
 def _bar(net: float, unicode: bool) -> str:

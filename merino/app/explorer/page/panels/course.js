@@ -4,8 +4,8 @@
 import { COLOURS, chart } from "../base/chart.js";
 import { byId, checkField, h, replace } from "../base/dom.js";
 import { reportError, say } from "../base/flow.js";
-import { capital, pawns, percent, spaced, withMinus } from "../base/words.js";
-import { numbered, nameOf, sideAfter } from "../base/game.js";
+import { capital, percent, spaced, withMinus } from "../base/words.js";
+import { numbered, sideAfter } from "../base/game.js";
 import { Work, post } from "../base/server.js";
 import { isLooked, onLook } from "../state/analysis.js";
 import { listen, state, goTo, isUnaided, wholeGame } from "../state/store.js";
@@ -13,9 +13,6 @@ import { listen, state, goTo, isUnaided, wholeGame } from "../state/store.js";
 const FIRST_NODES = 2000; // a move, searched without being asked
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
 const TOPICS = ["report", "tab", "weights"]; // with which the course may be another
-const BY_PIECE =
-    "The value of a piece for its owner, in pawns, at the end of the line played, compared with the end of the better line";
-const PIECE = /([A-Za-z]) ([a-h][1-8])(?:-([a-h][1-8])| (taken|kept))? ([+-]\d+)/g;
 
 /** @type {{key: string, points: any[]}} */
 let course = { key: "", points: [] };
@@ -188,17 +185,8 @@ function termNames() {
 
 const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
 
-/** What the move makes of pieces, in words: "White's pawn on d2 kept +1.61, Black's knight on g8 to f6 \u22120.68". */
-function fates(text) {
-    const words = text.replace(PIECE, (_, letter, square, to, fate, change) => {
-        const [side, name] = nameOf(letter).split(" ");
-        return `${capital(side)}'s ${name} on ${square}${to ? ` to ${to}` : fate ? ` ${fate}` : ""} ${pawns(change)}`;
-    });
-    return h("div.note", { "data-pieces": "", title: BY_PIECE }, `By piece: ${words}`);
-}
-
 function mistakeItem(move) {
-    const { grade, better, mistake, pieces_text: pieces, before, after, ply, loss } = move;
+    const { grade, better, mistake, before, after, ply, loss } = move;
     const words = (position) => `${position.text} (${percent(position.expected_score)})`;
     const line = (text, more = {}) => h("div.note", more, withMinus(text));
     return h(
@@ -207,7 +195,6 @@ function mistakeItem(move) {
         ` ${grade.name}, ${percent(loss, 1)} lost`,
         mistake && line(capital(mistake.text), { "data-mistake": mistake.kind }),
         line(`White's score and chances: from ${words(before)} to ${words(after)}`),
-        pieces && fates(pieces),
         better.line && line(`Better ${better.text}: ${better.line}`),
     );
 }

@@ -5,8 +5,6 @@ a table is one that lists the cells that it finds, each as often as it counts. R
 the side in question. `TERMS` lists them in the order of the set.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache

@@ -15,23 +15,15 @@ import pytest
 
 from merino.app.shell.annotate import run_annotate
 from merino.app.shell.cli import main
-from merino.core.board.bitboard import BLACK
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import DEFAULT_FILE, default
 from merino.eval.outlook import expected_score
-from merino.study import annotated_files
+from merino.study import annotated_files, annotation
 from merino.study.annotated_files import AnnotationRequest, Partial, annotate_games, games_of, read_sources
-from merino.study.annotation import (
-    AnnotatedMove,
-    EndedLine,
-    PieceOutcome,
-    annotate_moves,
-    largest_outcomes,
-    piece_outcomes,
-)
+from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -86,49 +78,15 @@ def test_the_pgn_keeps_all_and_gains_evaluations(game_file: Path, capsys: pytest
 
 def test_json_has_a_line_for_each_game(game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     game_file.write_text(f"{GAME}\n{GAME.replace('Nxg5', 'Nxg7')}")
-    assert annotated(str(game_file), "--json", "--shapley", "--quiet") == 1
+    assert annotated(str(game_file), "--json", "--quiet") == 1
     game, faulty = map(json.loads, capsys.readouterr().out.splitlines())
     assert faulty["moves"] == [] and "Nxg7" in faulty["fault"]
     assert [move["uci"] for move in game["moves"][:4]] == ["e2e4", "e7e5", "g1f3", "d8g5"]
     blunder = game["moves"][3]
     assert blunder["grade"]["name"] == "blunder" and blunder["mistake"]["kind"] == "hanging piece"
-    queen = next(piece for piece in blunder["pieces"] if piece["piece"] == "q")
-    assert queen["square"] == "d8" and queen["played"] == {"square": None, "value": 0.0}
-    assert queen["change"] == -queen["better"]["value"] > 800
-    assert blunder["pieces_text"].startswith(f"q d8 taken -{queen['change']:.0f}")
     assert game["is_whole"] and game["account"][1].startswith("Black: ")
     with pytest.raises(UsageError, match="leave out --out"):
         annotated(str(game_file), "--json", "--out", str(tmp_path / "out.pgn"))
-
-
-def test_piece_changes_of_a_mistake_add_up_to_the_difference_of_both_lines() -> None:
-    position = Position("r3k2r/ppp2ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b kq - 0 10")
-    better, played = ("e8c8", "e1f1"), ("a7a6", "b5c7", "e8d7", "c7a8", "h8a8")
-    ends, lines = [], []
-    for moves in (better, played):
-        after = position.copy()
-        made = after.push_all(moves)
-        ends.append(default().explain(after.record).score_white)
-        lines.append(EndedLine(made, Score(-ends[-1]), BLACK))
-    found = piece_outcomes(position, *lines, default())
-    assert sum(piece.change_cp for piece in found) == pytest.approx(ends[1] - ends[0])
-    gone = {piece.square for piece in found if piece.played_square is None}
-    assert gone == {"b5", "c7", "a8"}
-    mated = replace(lines[1], score=Score(-MATE_SCORE + 2))
-    assert piece_outcomes(position, lines[0], mated, default()) == ()
-
-
-def test_pieces_exchanged_for_equal_ones_are_not_named() -> None:
-    def piece(letter: str, square: str, better: str | None, played: str | None, change: float) -> PieceOutcome:
-        return PieceOutcome(letter, square, better, 0.0, played, change)
-
-    bishop, knight = piece("b", "c8", None, "c8", -300.0), piece("n", "c6", "c6", None, 310.0)  # one or the other
-    rooks = piece("R", "a1", "a1", None, -500.0), piece("r", "a8", "a8", None, 510.0)  # exchanged
-    queen, pawn = piece("Q", "d1", "d1", None, -900.0), piece("p", "e5", "e5", "e4", 12.0)
-    quiet, promoted = piece("N", "g1", "f3", "f3", 9.0), piece("P", "b2", None, "b4", 110.0)
-    assert largest_outcomes([bishop, knight, *rooks, queen, pawn, quiet, promoted]) == (
-        "Q d1 taken -900, P b2 kept +110, p e5-e4 -12"
-    )
 
 
 def test_a_faulty_game_is_copied_and_named(game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +144,7 @@ def killed_after(games: int, monkeypatch: pytest.MonkeyPatch) -> None:
         done.append(arguments)
         return annotate_moves(*arguments)
 
-    monkeypatch.setattr(annotated_files, "annotate_moves", annotate_some)
+    monkeypatch.setattr(annotation, "annotate_moves", annotate_some)
 
 
 def test_the_same_command_goes_on_where_a_killed_one_stopped(
@@ -243,7 +201,7 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("merino.study.annotated_files.write_whole", fail)
+    monkeypatch.setattr("merino.core.common.files.write_whole", fail)
     with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*finished games are in '.*out\.pgn\.partial'"):
         annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2
@@ -437,10 +395,9 @@ def test_names_in_a_picture_do_not_cover_each_other() -> None:
     worse = dict(zip(("a2a3", "a7a6", "b2b3", "b7b6"), (60, 300, 100, 50), strict=True))
     moves = moves_of(worse, ["a2a3", "a7a6", "b2b3", "b7b6"])
     assert all(found.grade for found in moves)
-    level, near = np.full(5, 50.0), np.array([0.5, 1, 1.5, 1.51, 1.52])
-    assert annotated_files._named(np.array([0.5, 1, 1.5, 2, 2.5]), level, moves) == [2, 3, 1, 4]
-    assert annotated_files._named(near, level, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
-    assert annotated_files._named(near, np.array([50.0, 50.0, 50.0, 50.0, 90.0]), moves) == [2, 3, 1, 4]
+    assert annotated_files._named(np.array([0.5, 1, 1.5, 2, 2.5]), moves) == [2, 3, 1, 4]
+    near = np.array([0.5, 1, 1.5, 1.52, 1.53])
+    assert annotated_files._named(near, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
 
 
 def test_games_come_one_by_one(game_file: Path) -> None:

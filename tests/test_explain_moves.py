@@ -1,7 +1,6 @@
 """Moves explained and ranked, two sets of weights compared: in a shell and at the console."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -14,17 +13,15 @@ from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError
 from merino.engine.notation.san import read_move
-from merino.engine.report.schema import TermChangeReport
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import load as load_evaluation
-from merino.eval.linear.explain import explain
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import SHIPPED, as_mapping, load, render
 from merino.study.analyser import analyser
-from merino.study.reporting import KindComparison, compare_weights, report_moves, report_position
-from merino.study.text import render_move, render_ranking, render_two_weights
+from merino.study.reporting import compare_weights, report_moves, report_position
+from merino.study.text import render_move, render_two_weights
 from tests.talk import Talk
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
@@ -50,34 +47,6 @@ def other_file(tmp_path: Path) -> Path:
     values = as_mapping(load(WEIGHTS)) | {"KnightCenter": 150.0, "BishopMobility": 0.0, "VAL_N": 350.0}
     path.write_text(render(values, ["K 150"]))
     return path
-
-
-def test_report_of_a_move_has_the_terms_that_differ_before_and_after(weights: np.ndarray) -> None:
-    position = Position(MIDDLEGAME)
-    found = report_moves(position, [read_move(position, "Bxh6")], LinearEvaluation(weights, K))
-    (move,) = found.moves
-    position.push_uci("c1h6")
-    before, after = (explain(each.record, weights, K) for each in (Position(MIDDLEGAME), position))
-    assert found.search is None and found.line_of(move) is None and (move.score, move.pv) == (None, "")
-    assert (move.change.before_cp, move.change.after_cp) == (before.score_white, after.score_white)
-    nets = {a.name: b.net - a.net for a, b in zip(before.lines, after.lines, strict=True) if a.net != b.net}
-    assert {term.name: term.change_cp for term in move.change.terms} == nets
-
-
-def test_a_change_that_rounds_to_nothing_has_no_minus(weights: np.ndarray) -> None:
-    position = Position(MIDDLEGAME)
-    found = report_moves(position, [read_move(position, "Bxh6")], LinearEvaluation(weights, K), with_pieces=True)
-    (move,) = found.moves
-    terms = (TermChangeReport("RookOpen", "Mobility", -0.3),)
-    numbers = dict.fromkeys(("attributed_before_cp", "attributed_after_cp", "attributed_change_cp"), -0.3)
-    pieces = tuple(replace(piece, **numbers) for piece in move.pieces or () if piece.piece.isupper())
-    tiny = replace(found, moves=(replace(move, change=replace(move.change, terms=terms), pieces=None),))
-    assert "RookOpen +0" in render_ranking(tiny, 80)
-    text = render_move(found, replace(move, pieces=pieces), 80)
-    assert text.count(" 0       0      +0") == len(pieces) and "-0" not in text.partition("What Bxh6")[2]
-    kinds = (KindComparison("K", 2, None, (-0.01, -0.02)),)
-    compared = compare_weights(position, LinearEvaluation(weights, K), LinearEvaluation(weights, K))
-    assert "-0.0" not in render_two_weights(replace(compared, kinds=kinds), ("a", "b"), 80)
 
 
 @pytest.mark.parametrize(
@@ -141,13 +110,6 @@ def test_a_board_without_room_for_a_king_is_refused(capsys: pytest.CaptureFixtur
         assert f"{fault}, and no square is free for one" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("net", [[], ["--evalfile", "gen12"]])
-def test_a_position_where_the_game_is_over_has_its_result(net: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", *net]) == 0
-    text = capsys.readouterr().out
-    assert "The game is drawn: stalemate." in text and "may expect" not in text
-
-
 @pytest.mark.parametrize("text", ["d5", "Be3", "h3"])
 def test_a_line_ends_with_its_evaluation(text: str, weights: np.ndarray, searcher: Searcher) -> None:
     position = Position(MIDDLEGAME)
@@ -161,8 +123,8 @@ def test_a_line_ends_with_its_evaluation(text: str, weights: np.ndarray, searche
             board.push_san(word)
     assert board.move_stack[0] == chess.Board(MIDDLEGAME).parse_san(text)
     assert [each.uci() for each in board.move_stack] == list(line.moves)
-    assert line.change.after_cp == explain(Position(board.fen()).record, weights, K).score_white
-    assert line.change.before_cp == explain(position.record, weights, K).score_white
+    assert line.change.after_cp == LinearEvaluation(weights, K).explain(Position(board.fen()).record).score_white
+    assert line.change.before_cp == LinearEvaluation(weights, K).explain(position.record).score_white
     assert abs(line.change.after_cp - (line.score.cp or 0)) < 150, "an exchange is not over"
 
 

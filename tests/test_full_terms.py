@@ -1,7 +1,5 @@
 """The set `full`: each of its terms against its python-chess spelling, and the set as an evaluation."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Positions, moves and comparisons explained by nets: in a shell, as JSON, and piece values of a command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

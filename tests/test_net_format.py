@@ -1,7 +1,5 @@
 """The manual on the format of nets: its reader, run as it stands there, finds the scores that Merino finds."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Nets in use: UCI, console, players, self-play with positions, and the command that shows one."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from copy import copy
@@ -32,7 +30,6 @@ from merino.match.keeping import MatchKeeper, PositionFile
 from merino.match.players import OwnPlayer, read_player
 from tests.boards import KIWIPETE
 from tests.talk import Talk
-from tests.test_net import random_net
 from tests.uci_process import UciProcess
 
 
@@ -218,10 +215,6 @@ def test_positions_are_there_once_whenever_a_run_is_killed(
     third.load()
     with pytest.raises(MatchError, match="shorter"):
         third.catch_up(is_over=False)
-
-
-def test_two_nets_can_play_each_other() -> None:
-    assert NetEvaluation(random_net(Shape("ALL", 16))).identity != NetEvaluation(material_net()).identity
 
 
 def test_a_file_without_a_position_to_average_over_is_named(net: Path, tmp_path: Path) -> None:

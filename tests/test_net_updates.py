@@ -1,7 +1,5 @@
 """Sums of a net updated piece by piece: at each node of long games they are those from scratch, for every set."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
@@ -21,19 +19,13 @@ from merino.eval.net.family import NetEvaluation
 from merino.eval.net.features import features
 from merino.eval.net.network import Shape
 from merino.eval.net.updates import obstacle
+from tests.test_evaluation import STARTS
 from tests.test_net import random_net
 
 OFTEN_SEEN = ("MB", "PV", "H")  # mirrored or by the own king; `make test-nets` has each by itself
 EVERY_BLOCK = "+".join(["MIRRORED(MB+PV)", "(H+V)*KING8", *(name for name in BLOCKS if name not in OFTEN_SEEN)])
 BY_ROWS = "MIRRORED(KING8*ALL)"
 FROM_SCRATCH = ("H*V", "KING+D1*D2")
-STARTS = (
-    chess.STARTING_FEN,
-    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",  # both sides castle
-    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",  # en passant
-    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",  # promotions
-    "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",  # Chess960
-)
 PLIES = 80
 
 
@@ -82,21 +74,6 @@ def check_long_games(name: str) -> None:
 @pytest.mark.parametrize("name", [pytest.param(EVERY_BLOCK, id="every block"), BY_ROWS, FROM_SCRATCH[0]])
 def test_sums_along_long_games_are_those_from_scratch(name: str) -> None:
     check_long_games(name)
-
-
-@pytest.mark.parametrize("fen", STARTS)
-def test_lines_that_are_left_and_taken_up_again_have_the_sums_of_their_moves(fen: str) -> None:
-    evaluation, record = NetEvaluation(random_net(Shape(EVERY_BLOCK, 32))), new_search_record()
-    kept, position = evaluation.install(record), Position(fen)
-    record[0]["positions"][0] = position.record[0]
-    for move in position.legal_moves:
-        after = position.copy()
-        go_on(record, 0, after, move)
-        for answer in after.legal_moves:
-            last = after.copy()
-            go_on(record, 1, last, answer)
-            assert _score_at(record, 2) == pytest.approx(evaluation.white_scores(last.record)[0], abs=1e-6)
-    assert kept
 
 
 def test_every_block_is_updated_piece_by_piece_with_the_own_king() -> None:

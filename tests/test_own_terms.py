@@ -1,7 +1,5 @@
 """A set of terms of the user's own, from a Python file that an option names and no weights file can."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import sys
@@ -20,7 +18,6 @@ from merino.eval.families import from_identity, load
 from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE
 from merino.eval.linear.sets import SETS, _set_in, set_named
 from tests.rows import few_games
-from tests.uci_process import run_merino
 
 ON_THE_RIM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P3N/2NB4/PP3PPP/R1BQ1RK1 b - - 0 9"
 SOURCE = '''
@@ -160,12 +157,10 @@ def test_without_the_option_no_weights_file_brings_it_in(weights: Path) -> None:
         load(weights)
 
 
-def test_the_option_comes_before_the_command(tmp_path: Path, weights: Path) -> None:
-    path = tmp_path / "my_terms.py"
-    path.write_text(SOURCE)
-    found = run_merino("--own-terms", str(path), "weights", str(weights))
-    assert found.code == 0, found.errors
-    shown = "\n".join(found.output)
+def test_the_option_comes_before_the_command(own: Path, weights: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, "another.py")
+    assert main(["--own-terms", str(own), "weights", str(weights)]) == 0
+    shown = capsys.readouterr().out
     assert "KnightOnRim" in shown and "Rook7th" not in shown
 
 

@@ -1,7 +1,5 @@
 """Weights of two phases: read, written, evaluated, explained and tuned; one phase scores as it always did."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +8,11 @@ import pytest
 from merino.core.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
-from merino.engine.report.static import report_evaluation
+from merino.engine.report.static import report_change, report_evaluation
 from merino.engine.report.text import render
 from merino.eval.evaluation import EvaluationError
-from merino.eval.explanation import Change
 from merino.eval.families import from_identity, load_evaluation
 from merino.eval.linear.compiled import features_of, scores_of, stages_of, white_scores_of
-from merino.eval.linear.explain import explain, value_pieces
 from merino.eval.linear.family import LinearEvaluation, render_terms
 from merino.eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
 from merino.eval.linear.registry import TERMS
@@ -98,7 +94,7 @@ def test_more_pieces_than_at_the_start_are_no_more_than_the_middlegame() -> None
 def test_the_explanation_adds_up_and_shows_both_values() -> None:
     weights = two_phases()
     for position in records(playouts(8, 60))[:, None]:
-        found = explain(position, weights)
+        found = LinearEvaluation(weights).explain(position)
         assert found.sum == pytest.approx(white_scores_of(position, weights)[0])
         assert found.stage == stages_of(position)[0] / FULL_BOARD
         assert [line.values for line in found.lines] == list(zip(*halves(weights, N), strict=True))
@@ -106,7 +102,7 @@ def test_the_explanation_adds_up_and_shows_both_values() -> None:
         line = report.to_dict()["terms"][OUTPOST]
         between = line["weight_eg"] + found.stage * (line["weight_mg"] - line["weight_eg"])
         assert line["weight"] == pytest.approx(between)
-        values = value_pieces(position, weights)
+        values = LinearEvaluation(weights).value_pieces(position)
         assert values.attributed(0) - values.attributed(1) + values.shared_cp == pytest.approx(found.sum)
     assert "weights with two values" in render(report)
     plain = report_evaluation(position, report.fen, LinearEvaluation(one_phase()))
@@ -116,9 +112,9 @@ def test_the_explanation_adds_up_and_shows_both_values() -> None:
 def test_a_change_by_a_capture_counts_the_change_of_stage() -> None:
     weights = two_phases()
     before, after = Position("4k3/8/8/3q4/4P3/8/8/4K2Q w - - 0 1"), Position("4k3/8/8/3P4/8/8/8/4K2Q b - - 0 1")
-    change = Change(explain(before.record, weights), explain(after.record, weights))
+    change = report_change(*(LinearEvaluation(weights).explain(each.record) for each in (before, after)))
     net = white_scores_of(after.record, weights)[0] - white_scores_of(before.record, weights)[0]
-    assert sum(term.net for term in change.terms) == pytest.approx(net)
+    assert sum(term.change_cp for term in change.terms) == pytest.approx(net)
 
 
 def test_the_table_of_terms_shows_both_values() -> None:

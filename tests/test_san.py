@@ -20,10 +20,8 @@ from merino.engine.notation.san import (
     move_number,
     read_move,
     san,
-    san_line,
     san_paragraph,
     score_text,
-    start_board_of,
     without_move_number,
 )
 from merino.engine.search.limits import MATE_SCORE, Line, Score
@@ -191,12 +189,6 @@ def test_a_paragraph_of_moves_keeps_each_number_with_its_move() -> None:
         lines = san_paragraph(position, width).splitlines()
         assert max(len(line) for line in lines) <= width
         assert not [line for line in lines if line.endswith(".")]
-
-
-def test_a_line_of_moves_has_numbers() -> None:
-    position = Position()
-    position.push_all(["e2e4", "e7e5", "g1f3"])
-    assert san_line(start_board_of(position), position.moves) == "1. e4 e5 2. Nf3"
 
 
 # Scores and lines of a search as people read them.

@@ -1,6 +1,5 @@
 """The weights file: what is refused and where, whole writes, and which file is in use."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,12 +174,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
     assert str(caught.value).startswith(f"cannot read weights file '{tmp_path / name}': ")
 
 
-def test_no_folder_is_made_for_a_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        save(tmp_path / "none" / "weights.txt", defaults())
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_file_asked_for_comes_before_the_environment_and_the_users_own(home, monkeypatch):
     assert active_file() == DEFAULT_FILE and DEFAULT_FILE.is_file()
     own_file().parent.mkdir(parents=True)
@@ -232,8 +225,3 @@ def test_locks_and_other_companions_are_not_suggested_for_a_missing_file(tmp_pat
         load(tmp_path / missing)
     meant = "; did you mean 'my.new.txt'?" if missing == "mz.txt" else ""
     assert str(caught.value).endswith(f"No such file or directory{meant}")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere this folder is not chosen by itself")
-def test_the_weights_of_who_runs_the_tests_are_not_those_that_are_tested():
-    assert active_file() == DEFAULT_FILE

@@ -1,7 +1,5 @@
 """A net explained by the terms: the account adds up, recovers the terms where they are all there is, and has its R2."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -64,8 +62,8 @@ def walked(count: int) -> np.ndarray:
 def test_terms_and_rest_are_the_score(fen: str) -> None:
     evaluation, position = load_evaluation("gen12"), Position(fen)
     words = in_words(position.record, evaluation)
-    assert words.score == int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
-    assert sum(term.cp for term in words.terms) + words.rest == pytest.approx(words.score)
+    score = int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
+    assert sum(term.cp for term in words.terms) + words.rest == pytest.approx(score)
     assert [term.name for term in words.terms] == [term.name for term in TERMS]
     assert 0 < words.r2 < 1
 
@@ -149,7 +147,7 @@ def test_the_part_of_a_piece_in_the_rest_is_what_goes_without_it() -> None:
     without = Position(board.fen()).record
     rest = evaluation.scores(record)[0] - account.scores(record)[0]
     rest -= evaluation.scores(without)[0] - account.scores(without)[0]
-    assert next(part.cp for part in words.parts if part.square == chess.D5) == rest
+    assert words.rest_by_piece["d5"] == rest
 
 
 def test_sentences_name_sides_terms_squares_and_pieces() -> None:

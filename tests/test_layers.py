@@ -83,7 +83,6 @@ MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 1000, 60, 80
 MIN_MODULE = 120  # lines of a module that only one other imports, unless it is named here
 SMALL = {
     "__main__": "an entry point",
-    "eval.linear.full.pawns": "a group of terms",
 }
 
 

@@ -19,9 +19,7 @@ from merino.eval.linear import phases, registry
 from merino.eval.linear.own_file import own_file
 
 # The modules that fill the sets. A module is imported when its set is asked for: most runs need one.
-# Their order is that of the weights.
-_FULL = ("material", "pawns", "passed", "pieces", "squares", "threats", "king")
-_MODULES = {"greko2015": ("terms",), "full": tuple(f"full.{name}" for name in _FULL)}
+_MODULES = {"greko2015": "terms", "full": "full.terms"}
 SETS = tuple(_MODULES)  # those that come with Merino
 SET_WORD = "set"  # begins the line of a weights file that names the set
 _OWN_MODULE = "merino_own_terms"
@@ -34,8 +32,7 @@ class TermSetError(EvaluationError):
 def set_named(name: str) -> registry.TermSet:
     """The set of this name, one of Merino's or the user's own; raises TermSetError."""
     if name in _MODULES:
-        modules = [import_module(f"merino.eval.linear.{module}") for module in _MODULES[name]]
-        found: registry.TermSet = modules[0].TERMS
+        found: registry.TermSet = import_module(f"merino.eval.linear.{_MODULES[name]}").TERMS
         return found
     own = _own_set()
     if own is not None and own.name == name:

@@ -1,0 +1,644 @@
+"""The terms of the set `full`, in the order of their weights; `view` has what they look at."""
+
+import numpy as np
+
+from merino.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, queen_attacks, rook_attacks
+from merino.core.board.bitboard import (
+    DARK_SQUARES,
+    FILES,
+    ONE,
+    RANKS,
+    SQUARES,
+    U64,
+    WHITE,
+    ZERO,
+    adjacent,
+    bit,
+    lsb,
+    north_fill,
+    pawn_attacks,
+    popcount,
+    south_fill,
+)
+from merino.core.compiled.jit import kernel
+from merino.eval.linear.full.view import EITHER, LAST_REACH, REACH_BITS, TERMS, UNLIMITED, WORTH, enemies, enemy_pieces
+from merino.eval.linear.registry import Group
+from merino.eval.linear.view import DISTANCES, cell_total, parabola, passed_sum
+
+term, table = TERMS.term, TERMS.table
+
+# Terms that count pieces.
+
+NEUTRAL_PAWNS = 5  # with more pawns knights gain, with fewer rooks
+
+
+@term("PawnValue", Group.MATERIAL, WORTH, pawns_and_kings=True)
+def pawn_value(view):
+    """A pawn."""
+    return popcount(view.pawns)
+
+
+@term("KnightValue", Group.MATERIAL, WORTH)
+def knight_value(view):
+    """A knight."""
+    return popcount(view.knights)
+
+
+@term("BishopValue", Group.MATERIAL, WORTH)
+def bishop_value(view):
+    """A bishop."""
+    return popcount(view.bishops)
+
+
+@term("RookValue", Group.MATERIAL, WORTH)
+def rook_value(view):
+    """A rook."""
+    return popcount(view.rooks)
+
+
+@term("QueenValue", Group.MATERIAL, WORTH)
+def queen_value(view):
+    """A queen."""
+    return popcount(view.queens)
+
+
+@term("BishopPair", Group.MATERIAL, EITHER)
+def bishop_pair(view):
+    """Bishops on squares of both colours."""
+    return 1 if view.bishops & DARK_SQUARES != ZERO and view.bishops & ~DARK_SQUARES != ZERO else 0
+
+
+@term("KnightPawns", Group.MATERIAL, EITHER)
+def knight_pawns(view):
+    """A knight, for each friendly pawn beyond five; with fewer pawns it counts against its side."""
+    return popcount(view.knights) * (popcount(view.pawns) - NEUTRAL_PAWNS)
+
+
+@term("RookPawns", Group.MATERIAL, EITHER, sign=-1)
+def rook_pawns(view):
+    """A rook, for each friendly pawn beyond five; with fewer pawns it counts for its side."""
+    return popcount(view.rooks) * (popcount(view.pawns) - NEUTRAL_PAWNS)
+
+
+@term("Tempo", Group.BOARD_CONTROL, EITHER)
+def tempo(view):
+    """The right to move."""
+    return 1 if view.to_move else 0
+
+
+# Terms that count pawns which are not passed: their chains and their weaknesses.
+
+RANKS_OF_PAWNS = tuple(f"rank{rank}" for rank in range(2, 8))
+BY_RANK = np.array([(square >> 3) - 1 for square in SQUARES])  # the cell of a pawn, from the second rank on
+BY_RANK_FROM_3 = BY_RANK - 1
+
+
+@kernel
+def _open_ahead(pawns, enemy_pawns):
+    """Those of the pawns with no enemy pawn ahead on their file."""
+    return pawns & ~south_fill(enemy_pawns >> U64(8))
+
+
+@kernel
+def _isolated(pawns):
+    """Pawns with no friendly pawn on the adjacent files."""
+    return pawns & ~adjacent(south_fill(north_fill(pawns)))
+
+
+@term("PawnDoubled", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)
+def pawn_doubled(view):
+    """A pawn with a friendly pawn behind it on its file."""
+    return popcount(view.pawns & north_fill(view.pawns << U64(8)))
+
+
+@term("PawnIsolated", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)
+def pawn_isolated(view):
+    """A pawn with no friendly pawn on the adjacent files."""
+    return popcount(_isolated(view.pawns))
+
+
+@term("PawnIsolatedOpen", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)
+def pawn_isolated_open(view):
+    """An isolated pawn with no enemy pawn ahead on its file, so that rooks can attack it."""
+    return popcount(_open_ahead(_isolated(view.pawns), view.enemy_pawns))
+
+
+@term("PawnBackward", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)
+def pawn_backward(view):
+    """A pawn that no friendly pawn can support and that an enemy pawn hinders from a step."""
+    has_support = adjacent(north_fill(view.pawns))
+    return popcount(view.pawns & ~_isolated(view.pawns) & ~has_support & (view.enemy_by_pawns >> U64(8)))
+
+
+@table("PawnPhalanx", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS, pawns_and_kings=True)
+def pawn_phalanx(view, at, cells):
+    """A pawn with a friendly pawn next to it, by its rank."""
+    return cell_total(view.pawns & adjacent(view.pawns), BY_RANK, at, cells)
+
+
+@table("PawnSupported", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS[1:], pawns_and_kings=True)
+def pawn_supported(view, at, cells):
+    """A pawn guarded by a friendly pawn, by its rank."""
+    return cell_total(view.pawns & view.own.by_pawns, BY_RANK_FROM_3, at, cells)
+
+
+@term("PawnIslands", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)
+def pawn_islands(view):
+    """A group of friendly pawns on neighbouring files."""
+    files = south_fill(view.pawns) & U64(0xFF)
+    return popcount(files & ~(files << ONE))
+
+
+@term("PawnCandidate", Group.PASSED_PAWNS, EITHER, pawns_and_kings=True)
+def pawn_candidate(view):
+    """A pawn, not passed, no enemy pawn ahead on its file, a friendly pawn next to or guarding it, by its rank."""
+    near = view.own.by_pawns | adjacent(view.pawns)
+    return passed_sum(_open_ahead(view.pawns & ~view.passed & near, view.enemy_pawns))
+
+
+# Terms that count passed pawns: no enemy pawn is ahead on their file or an adjacent one.
+
+FIRST_RANK, FAR = 3, 5  # pawns on lower ranks count as on this one, here from 0, and more steps as so many
+STEPS = tuple(f"rank{rank + 1}_steps{steps}" for rank in range(FIRST_RANK, 7) for steps in range(FAR + 1))
+
+
+@kernel
+def _by_steps(pawns, king, at, cells):
+    """The total of a table by the rank of each pawn, and by how far the king is from the square ahead of it."""
+    total = 0.0
+    while pawns:
+        pawn = lsb(pawns)
+        rank, steps = max(pawn >> 3, FIRST_RANK), min(DISTANCES[pawn + 8, king], FAR)
+        total += at(cells, (FAR + 1) * (rank - FIRST_RANK) + steps, 1.0)
+        pawns &= pawns - ONE
+    return total
+
+
+@table("PassedPawn", Group.PASSED_PAWNS, (-300, 300), RANKS_OF_PAWNS, pawns_and_kings=True)
+def passed_pawn(view, at, cells):
+    """A passed pawn, by its rank."""
+    return cell_total(view.passed, BY_RANK, at, cells)
+
+
+@term("PassedFree", Group.PASSED_PAWNS, (-300, 300))
+def passed_free(view):
+    """A passed pawn whose next square is empty, by the square of its rank."""
+    return passed_sum(view.passed & ~(view.occupied >> U64(8)))
+
+
+@term("PassedSafe", Group.PASSED_PAWNS, (-300, 300))
+def passed_safe(view):
+    """A passed pawn whose next square the enemy does not attack, by the square of its rank."""
+    return passed_sum(view.passed & ~(view.enemy_attacked >> U64(8)))
+
+
+@term("PassedPath", Group.PASSED_PAWNS, (-300, 300))
+def passed_path(view):
+    """A passed pawn whose whole way is free of enemies and of their attacks, by the square of its rank."""
+    return passed_sum(view.passed & ~south_fill((view.enemy_attacked | enemies(view)) >> U64(8)))
+
+
+@term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_and_kings=True)
+def passed_connected(view):
+    """A passed pawn with another on an adjacent file and at most one rank away, by the square of its rank."""
+    near = view.passed | view.passed << U64(8) | view.passed >> U64(8)
+    return passed_sum(view.passed & adjacent(near))
+
+
+@table("PassedEnemyKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts="PassedPawn")
+def passed_enemy_king(view, at, cells):
+    """A passed pawn by its rank, 4 and lower as one, and by how many steps the enemy king is from the square ahead."""
+    return _by_steps(view.passed, view.enemy_king, at, cells)
+
+
+@table("PassedOwnKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts="PassedPawn")
+def passed_own_king(view, at, cells):
+    """A passed pawn by its rank, 4 and lower as one, and by how many steps its own king is from the square ahead."""
+    return _by_steps(view.passed, view.king, at, cells)
+
+
+@term("PassedRook", Group.PASSED_PAWNS, EITHER)
+def passed_rook(view):
+    """A passed pawn with an own rook behind it on its file."""
+    return popcount(view.passed & north_fill(view.rooks << U64(8)))
+
+
+@term("PassedSquare", Group.PASSED_PAWNS, (-300, 300))
+def passed_square(view):
+    """A passed pawn that the bare enemy king cannot catch, by its rank: the rule of the square."""
+    total = 0.0
+    if view.enemy_units == 0:
+        pawns = view.passed
+        while pawns:
+            pawn = lsb(pawns) - (0 if view.to_move else 8)
+            pawns &= pawns - ONE
+            rank = pawn >> 3
+            files_apart = abs((pawn & 7) - (view.enemy_king & 7))
+            if files_apart > 7 - rank or (view.enemy_king >> 3) < rank:
+                total += rank / 6
+    return total
+
+
+# Terms that count good places of pieces and how far they reach.
+
+OUTPOST_RANKS = RANKS[3] | RANKS[4] | RANKS[5]
+SPACE = (RANKS[1] | RANKS[2] | RANKS[3]) & (FILES[2] | FILES[3] | FILES[4] | FILES[5])
+
+
+@kernel
+def _outposts(view):
+    """Squares on ranks 4 to 6 that a friendly pawn guards and that no enemy pawn can ever attack."""
+    return OUTPOST_RANKS & view.own.by_pawns & ~south_fill(view.enemy_by_pawns)
+
+
+@kernel
+def _by_reach(reach, pieces, at, cells):
+    """The total of a table by safe squares over so many pieces; `reach` is as in `Attacks`."""
+    total = 0.0
+    for _ in range(pieces):
+        total += at(cells, np.int64(reach & LAST_REACH), 1.0)
+        reach >>= REACH_BITS
+    return total
+
+
+@term("KnightOutpost", Group.BOARD_CONTROL, EITHER)
+def knight_outpost(view):
+    """A knight on ranks 4 to 6 that a friendly pawn guards and no enemy pawn can ever attack."""
+    return popcount(view.knights & _outposts(view))
+
+
+@term("KnightReach", Group.BOARD_CONTROL, EITHER)
+def knight_reach(view):
+    """An outpost, not occupied, that a knight attacks."""
+    return popcount(view.own.by_knights & _outposts(view) & ~view.occupied)
+
+
+@term("BishopOutpost", Group.BOARD_CONTROL, EITHER)
+def bishop_outpost(view):
+    """A bishop on ranks 4 to 6 that a friendly pawn guards and no enemy pawn can ever attack."""
+    return popcount(view.bishops & _outposts(view))
+
+
+@term("MinorBehindPawn", Group.BOARD_CONTROL, EITHER)
+def minor_behind_pawn(view):
+    """A knight or bishop right behind a pawn of either side."""
+    return popcount((view.knights | view.bishops) & ((view.pawns | view.enemy_pawns) >> U64(8)))
+
+
+@term("Rook7th", Group.BOARD_CONTROL, EITHER)
+def rook_on_seventh(view):
+    """A rook on the seventh rank."""
+    return popcount(view.rooks & RANKS[6])
+
+
+@term("RookOpen", Group.BOARD_CONTROL, EITHER)
+def rook_open(view):
+    """A rook on a file without pawns."""
+    return popcount(view.rooks & ~south_fill(north_fill(view.pawns | view.enemy_pawns)))
+
+
+@term("RookHalfOpen", Group.BOARD_CONTROL, EITHER)
+def rook_half_open(view):
+    """A rook on a file with enemy pawns and without own ones."""
+    own, enemy = (
+        south_fill(north_fill(view.pawns)),
+        south_fill(north_fill(view.enemy_pawns)),
+    )
+    return popcount(view.rooks & ~own & enemy)
+
+
+@table("KnightMobility", Group.MOBILITY, EITHER, map(str, range(9)), counts="KnightValue")
+def knight_mobility(view, at, cells):
+    """A knight by how many safe squares it attacks."""
+    return _by_reach(view.own.knight_reach, popcount(view.knights), at, cells)
+
+
+@table("BishopMobility", Group.MOBILITY, EITHER, map(str, range(14)), counts="BishopValue")
+def bishop_mobility(view, at, cells):
+    """A bishop by how many safe squares it attacks."""
+    return _by_reach(view.own.bishop_reach, popcount(view.bishops), at, cells)
+
+
+@table("RookMobility", Group.MOBILITY, EITHER, map(str, range(15)), counts="RookValue")
+def rook_mobility(view, at, cells):
+    """A rook by how many safe squares it attacks."""
+    return _by_reach(view.own.rook_reach, popcount(view.rooks), at, cells)
+
+
+@table("QueenMobility", Group.MOBILITY, EITHER, map(str, range(28)), counts="QueenValue")
+def queen_mobility(view, at, cells):
+    """A queen by how many safe squares it attacks."""
+    return _by_reach(view.own.queen_reach, popcount(view.queens), at, cells)
+
+
+@term("Space", Group.BOARD_CONTROL, EITHER)
+def space(view):
+    """A square on ranks 2 to 4 of files c to f, behind a friendly pawn, that the enemy does not attack."""
+    return popcount(SPACE & south_fill(view.pawns >> U64(8)) & ~view.pawns & ~view.enemy_attacked)
+
+
+# Tables by square: where each kind of piece stands well. The wings are alike: a square of files e to h
+# counts as that opposite on files d to a.
+
+FOLDED = np.array([4 * (square >> 3) + min(square & 7, 7 - (square & 7)) for square in SQUARES])
+HALF = tuple(f"{file}{rank}" for rank in range(1, 9) for file in "abcd")  # the names of the squares that FOLDED counts
+STEPS_TO_KING = tuple(map(str, range(1, 8)))  # of a king to a square
+PAWN_RANKS, PAWN_FOLDED = HALF[4:-4], FOLDED - 4  # without the first rank and the last
+
+
+@kernel
+def _by_steps_to_king(pieces, king, at, cells):
+    """The total of a table over a set; its cells are the steps from a king, 1 to 7."""
+    total = 0.0
+    while pieces:
+        total += at(cells, DISTANCES[lsb(pieces), king] - 1, 1.0)
+        pieces &= pieces - ONE
+    return total
+
+
+@table("PawnSquare", Group.PAWN_STRUCTURE, EITHER, PAWN_RANKS, pawns_and_kings=True, counts="PawnValue")
+def pawn_square(view, at, cells):
+    """A pawn by its square."""
+    return cell_total(view.pawns, PAWN_FOLDED, at, cells)
+
+
+@table("KnightSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="KnightValue")
+def knight_square(view, at, cells):
+    """A knight by its square."""
+    return cell_total(view.knights, FOLDED, at, cells)
+
+
+@table("BishopSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="BishopValue")
+def bishop_square(view, at, cells):
+    """A bishop by its square."""
+    return cell_total(view.bishops, FOLDED, at, cells)
+
+
+@table("RookSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="RookValue")
+def rook_square(view, at, cells):
+    """A rook by its square."""
+    return cell_total(view.rooks, FOLDED, at, cells)
+
+
+@table("QueenSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="QueenValue")
+def queen_square(view, at, cells):
+    """A queen by its square."""
+    return cell_total(view.queens, FOLDED, at, cells)
+
+
+@table("KingSquare", Group.KING_SAFETY, UNLIMITED, HALF, pawns_and_kings=True, counts="")
+def king_square(view, at, cells):
+    """The king by his square."""
+    return at(cells, FOLDED[view.king], 1.0)
+
+
+@table("PawnFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, pawns_and_kings=True, counts="PawnValue")
+def pawn_from_king(view, at, cells):
+    """A pawn by its steps from the own king."""
+    return _by_steps_to_king(view.pawns, view.king, at, cells)
+
+
+@table("KnightFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="KnightValue")
+def knight_from_king(view, at, cells):
+    """A knight by its steps from the own king."""
+    return _by_steps_to_king(view.knights, view.king, at, cells)
+
+
+@table("BishopFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="BishopValue")
+def bishop_from_king(view, at, cells):
+    """A bishop by its steps from the own king."""
+    return _by_steps_to_king(view.bishops, view.king, at, cells)
+
+
+@table("RookFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="RookValue")
+def rook_from_king(view, at, cells):
+    """A rook by its steps from the own king."""
+    return _by_steps_to_king(view.rooks, view.king, at, cells)
+
+
+@table("QueenFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="QueenValue")
+def queen_from_king(view, at, cells):
+    """A queen by its steps from the own king."""
+    return _by_steps_to_king(view.queens, view.king, at, cells)
+
+
+# Terms that count what may be taken, and which squares are contested.
+
+GUARDS = ("loose", "guarded", "by_pawn")  # of a target: nobody, a piece or king but no pawn, or a pawn
+TARGETS = (*(f"{kind}_{guard}" for kind in ("minor", "rook", "queen") for guard in GUARDS), "pawn_loose")
+LOOSE_PAWN = len(TARGETS) - 1
+LOOSE = ("pawn", "minor", "rook", "queen")
+
+
+@kernel
+def _by_target(attacks, view, at, cells):
+    """The total of a table by what of the enemy's is attacked and by what guards it: a cell for each target of a set.
+
+    In the order of TARGETS. Pawns that somebody guards are no targets.
+    """
+    total, targets = 0.0, attacks & (enemy_pieces(view) | view.enemy_pawns & ~view.enemy_attacked)
+    while targets:
+        target = targets & (ZERO - targets)
+        targets ^= target
+        kind = 0 if target & view.enemy_minors else 1 if target & view.enemy_rooks else 2
+        guard = 1 if target & view.enemy_attacked else 0
+        guard = 2 if target & view.enemy_by_pawns else guard
+        total += at(cells, LOOSE_PAWN if target & view.enemy_pawns else 3 * kind + guard, 1.0)
+    return total
+
+
+@table("PawnThreat", Group.THREATS, EITHER, TARGETS)
+def pawn_threat(view, at, cells):
+    """What a pawn attacks, by its kind and by what guards it; of pawns those that nobody guards."""
+    return _by_target(view.own.by_pawns, view, at, cells)
+
+
+@table("KnightThreat", Group.THREATS, EITHER, TARGETS)
+def knight_threat(view, at, cells):
+    """What a knight attacks, by its kind and by what guards it; of pawns those that nobody guards."""
+    return _by_target(view.own.by_knights, view, at, cells)
+
+
+@table("BishopThreat", Group.THREATS, EITHER, TARGETS)
+def bishop_threat(view, at, cells):
+    """What a bishop attacks, by its kind and by what guards it; of pawns those that nobody guards."""
+    return _by_target(view.own.by_bishops, view, at, cells)
+
+
+@table("RookThreat", Group.THREATS, EITHER, TARGETS)
+def rook_threat(view, at, cells):
+    """What a rook attacks, by its kind and by what guards it; of pawns those that nobody guards."""
+    return _by_target(view.own.by_rooks, view, at, cells)
+
+
+@kernel
+def _by_loose(attacks, view, at, cells):
+    """The total of a table by what of the enemy's is attacked and nobody guards, in the order of LOOSE."""
+    total, found = 0.0, attacks & ~view.enemy_attacked
+    if found & enemies(view):
+        total += at(cells, 0, popcount(found & view.enemy_pawns))
+        total += at(cells, 1, popcount(found & view.enemy_minors))
+        total += at(cells, 2, popcount(found & view.enemy_rooks))
+        total += at(cells, 3, popcount(found & view.enemy_queens))
+    return total
+
+
+@table("QueenThreat", Group.THREATS, EITHER, LOOSE)
+def queen_threat(view, at, cells):
+    """What a queen attacks and nobody guards, by its kind."""
+    return _by_loose(view.own.by_queens, view, at, cells)
+
+
+@table("KingThreat", Group.THREATS, EITHER, LOOSE)
+def king_threat(view, at, cells):
+    """What the king attacks and nobody guards, by its kind."""
+    return _by_loose(KING_ATTACKS[view.king], view, at, cells)
+
+
+@term("ThreatByPush", Group.THREATS, EITHER)
+def threat_by_push(view):
+    """An enemy piece that a pawn would attack after a step to a square that no enemy pawn attacks."""
+    steps = (view.pawns << U64(8)) & ~view.occupied & ~view.enemy_by_pawns
+    return popcount(pawn_attacks(steps, WHITE) & enemy_pieces(view))
+
+
+@term("Hanging", Group.THREATS, EITHER)
+def hanging(view):
+    """An enemy piece that is attacked and that nobody guards."""
+    return popcount(view.own.attacked & enemy_pieces(view) & ~view.enemy_attacked)
+
+
+@term("Contested", Group.BOARD_CONTROL, EITHER)
+def contested(view):
+    """A square that both sides attack, and no enemy pawn."""
+    return popcount(view.own.attacked & view.enemy_attacked & ~view.enemy_by_pawns)
+
+
+@term("Controlled", Group.BOARD_CONTROL, EITHER)
+def controlled(view):
+    """A square that only the own side attacks."""
+    return popcount(view.own.attacked & ~view.enemy_attacked)
+
+
+# Terms that count the safety of the own king and the attack on the enemy's.
+
+MIN_UNITS, MAX_UNITS, UNITS_A_CELL = 6, 30, 3  # of an attack on the king; more count as so many
+CHECK = 3  # units that a safe check adds
+TROPISM = np.array([parabola(distance, 7, 0, 1, 1) for distance in range(8)])
+UNITS = tuple(map(str, range(MIN_UNITS, MAX_UNITS + 1, UNITS_A_CELL)))
+RANK_NAMES = ("none", *(f"rank{rank}" for rank in range(2, 8)))
+OF_FILE = len(RANK_NAMES)
+SHELTER = tuple(f"{file}_{rank}" for file in "abcd" for rank in RANK_NAMES)
+STORM = (*SHELTER, *(f"blocked_{rank}" for rank in RANK_NAMES[2:]))
+QUEENSIDE = FILES[0] | FILES[1] | FILES[2] | FILES[3]
+
+
+@kernel
+def _nearest(pawns, king, file):
+    """The rank, from 0, of the nearest of these pawns on a file that is not behind the king; 0 without one."""
+    found = pawns & FILES[file] & ~(bit(king & 56) - ONE)
+    return lsb(found) >> 3 if found else 0
+
+
+@kernel
+def _files_of(king):
+    """The first and the last of the files of a king and the adjacent files."""
+    return max((king & 7) - 1, 0), min((king & 7) + 1, 7)
+
+
+@kernel
+def _place(file, rank):
+    """The cell of SHELTER for a file and the rank of the nearest pawn on it."""
+    return OF_FILE * min(file, 7 - file) + rank
+
+
+@kernel
+def _unguarded(view):
+    """Squares from which a check is safe: the enemy does not attack them and no own piece is there."""
+    own = view.pawns | view.knights | view.bishops | view.rooks | view.queens | bit(view.king)
+    return ~(view.enemy_attacked | own)
+
+
+@term("KingRing", Group.KING_SAFETY, EITHER)
+def king_ring(view):
+    """A square next to the enemy king, for each piece that attacks it."""
+    return view.own.ring_hits
+
+
+@term("KingRingWeak", Group.KING_SAFETY, EITHER)
+def king_ring_weak(view):
+    """A square next to the enemy king that is attacked and that only the king guards."""
+    return popcount(KING_ATTACKS[view.enemy_king] & view.own.attacked & ~view.enemy_attacked_twice)
+
+
+@term("SafeKnightCheck", Group.KING_SAFETY, EITHER)
+def safe_knight_check(view):
+    """A square from which a knight could give check and where the enemy attacks nothing."""
+    return popcount(KNIGHT_ATTACKS[view.enemy_king] & view.own.by_knights & _unguarded(view))
+
+
+@term("SafeBishopCheck", Group.KING_SAFETY, EITHER)
+def safe_bishop_check(view):
+    """A square from which a bishop could give check and where the enemy attacks nothing."""
+    return popcount(bishop_attacks(view.enemy_king, view.occupied) & view.own.by_bishops & _unguarded(view))
+
+
+@term("SafeRookCheck", Group.KING_SAFETY, EITHER)
+def safe_rook_check(view):
+    """A square from which a rook could give check and where the enemy attacks nothing."""
+    return popcount(rook_attacks(view.enemy_king, view.occupied) & view.own.by_rooks & _unguarded(view))
+
+
+@term("SafeQueenCheck", Group.KING_SAFETY, EITHER)
+def safe_queen_check(view):
+    """A square from which a queen could give check and where the enemy attacks nothing."""
+    lines = queen_attacks(view.enemy_king, view.occupied)
+    return popcount(lines & view.own.by_queens & _unguarded(view))
+
+
+@table("KingAttack", Group.KING_SAFETY, UNLIMITED, UNITS)
+def king_attack(view, at, cells):
+    """An attack on the enemy king by two pieces or more, by a sum of attackers, squares and checks."""
+    if view.own.ring_attackers < 2:
+        return 0.0
+    checks = safe_knight_check(view) + safe_bishop_check(view) + safe_rook_check(view) + safe_queen_check(view)
+    units = view.own.ring_units + view.own.ring_hits + king_ring_weak(view) + CHECK * checks
+    return at(cells, (min(units, MAX_UNITS) - MIN_UNITS) // UNITS_A_CELL, 1.0)
+
+
+@term("QueenTropism", Group.KING_SAFETY, EITHER)
+def queen_tropism(view):
+    """A queen near the enemy king: 1 next to him, 0 at seven steps."""
+    total, queens = 0.0, view.queens
+    while queens:
+        total += TROPISM[DISTANCES[lsb(queens), view.enemy_king]]
+        queens &= queens - ONE
+    return total
+
+
+@table("KingShelter", Group.KING_SAFETY, EITHER, SHELTER, pawns_and_kings=True)
+def king_shelter(view, at, cells):
+    """The nearest friendly pawn ahead of or level with the king, on his and each adjacent file, by file and rank."""
+    total, (first, last) = 0.0, _files_of(view.king)
+    for file in range(first, last + 1):
+        total += at(cells, _place(file, _nearest(view.pawns, view.king, file)), 1.0)
+    return total
+
+
+@table("KingStorm", Group.KING_SAFETY, EITHER, STORM, pawns_and_kings=True)
+def king_storm(view, at, cells):
+    """The nearest enemy pawn ahead of the king on his and each adjacent file, by file and rank; by rank if blocked."""
+    total, (first, last) = 0.0, _files_of(view.king)
+    for file in range(first, last + 1):
+        own, enemy = _nearest(view.pawns, view.king, file), _nearest(view.enemy_pawns, view.king, file)
+        is_blocked = own > 0 and own == enemy - 1
+        place = enemy - 2 + len(SHELTER) if is_blocked else _place(file, enemy)
+        total += at(cells, place, 1.0)
+    return total
+
+
+@term("KingFlank", Group.KING_SAFETY, EITHER, sign=-1, pawns_and_kings=True)
+def king_flank(view):
+    """No pawn of either side on the king's half of the board."""
+    half = QUEENSIDE if bit(view.king) & QUEENSIDE != ZERO else ~QUEENSIDE
+    return 1 if (view.pawns | view.enemy_pawns) & half == ZERO else 0

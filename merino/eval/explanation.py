@@ -14,7 +14,8 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK, BLACK_PIECE, EMPTY, KING, ONE, WHITE, bit, colour_of, lsb, type_of
 from merino.core.board.position import POSITION, occupied_squares, piece_on
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, kernel
 from merino.eval import material, outlook
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class PieceValues:
 POSITIONS_AT_ONCE = 1024  # whose copies, one for each piece, fit into the processor's cache
 
 
-@jit.kernel
+@kernel
 def take_off(position, square):
     """Take the piece on a square off the board, and what it may castle; the key stays as it is."""
     piece, others = piece_on(position, square), ~bit(square)
@@ -195,7 +196,7 @@ def take_off(position, square):
     position.board[square] = EMPTY
 
 
-@jit.entry
+@entry
 def _without_each(positions, without, places):
     """Fill `without` with the positions after removing each piece except kings, and `places` with 64 * index + square.
 

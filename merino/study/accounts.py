@@ -26,7 +26,8 @@ from merino.core.board import fen, makemove, movegen
 from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, QUEEN, SQUARE_NAMES, WHITE, ZERO
 from merino.core.board.position import POSITION
 from merino.core.common import errors, files
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry
 from merino.engine.report import phrases, schema
 from merino.eval import explanation, material
 from merino.eval.evaluation import Evaluation
@@ -120,7 +121,7 @@ def account_around(record: np.ndarray, evaluation: Evaluation, start: np.ndarray
     return found if len(by_moves) > 1 else replace(found, r2=0.0)
 
 
-@jit.entry
+@entry
 def _fill_neighbours(positions, moves, found):
     """Fill POSITION[n] with a legal position, those one ply and two plies on, and those one ply after a null move."""
     position = positions[0]

@@ -22,7 +22,8 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, ONE, SQUARES, WHITE, bit, colour_of, lsb, type_of
 from merino.core.board.position import POSITION, occupied_squares, piece_on
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import take_off
 
@@ -145,7 +146,7 @@ def _gains_of_pairs(game: Coalitions, orders: np.ndarray, baseline: float, score
     return (gains[:pairs] + gains[pairs:]) / 2
 
 
-@jit.entry
+@entry
 def _fill_coalitions(positions, kept, homes, found):
     """Fill POSITION[n] with positions[0], of whose pieces only those on the squares of kept, uint64[n], take part."""
     position = positions[0]

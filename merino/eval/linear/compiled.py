@@ -17,7 +17,8 @@ from numba.core.errors import NumbaError
 import merino.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.core.board.bitboard import BLACK, U64, WHITE, ZERO
 from merino.core.board.position import POSITION, king_square
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, in_python, kernel
 from merino.eval import evaluation, material
 from merino.eval.linear import phases, registry
 
@@ -32,20 +33,20 @@ _SCORES = U64(8 * ENTRIES)  # the scores lie behind the keys
 _SPREAD = U64(0x9E3779B97F4A7C15)  # odd, without a pattern: the same pawns with other kings or stages lie apart
 
 
-@jit.kernel(makes_arrays=True)
+@kernel(makes_arrays=True)
 def pawn_table_at(address):
     """The keys, uint64[ENTRIES], and the scores, float64[ENTRIES], of the table at `address`."""
     return memory.array_at(address, np.uint64, ENTRIES), memory.array_at(address + _SCORES, np.float64, ENTRIES)
 
 
-@jit.kernel
+@kernel
 def pawn_king_key(position, stage):
     """The key of the position's pawns and kings at a stage of the game, uint64."""
     kings = king_square(position, WHITE) << 6 | king_square(position, BLACK)
     return position.pawn_key ^ U64(stage << 12 | kings) * _SPREAD
 
 
-@jit.kernel
+@kernel
 def place_of_pawns(key):
     """The only place in the table where the score of a key may be."""
     return np.int64(key >> _BELOW_PLACE)
@@ -102,24 +103,24 @@ def _for_each_term(
         )
         lines.append(filled)
     exec(compile("\n    ".join([*lines, "return total"]), f"<the terms: {of_term}>", "exec"), known)
-    return jit.kernel(known["each_term"])
+    return kernel(known["each_term"])
 
 
-@jit.kernel
+@kernel
 def _weighed_at(cells, index, amount):
     """An `at` of tables: so much of a cell, times its weight. `cells` are the weights, the first place, the size."""
     weights, first, _ = cells
     return amount * weights[first + index]
 
 
-@jit.kernel
+@kernel
 def _weighed_inside(cells, index, amount):
     """The same for tables of a user, who may ask for a cell that a table lacks: it is the nearest that it has."""
     weights, first, size = cells
     return amount * weights[first + min(max(index, 0), size - 1)]
 
 
-@jit.kernel
+@kernel
 def _counted_at(cells, index, amount):
     """An `at` of tables that notes so much of a cell, times a share: `cells` are out, first place, size, share.
 
@@ -133,7 +134,7 @@ def _counted_at(cells, index, amount):
     return 0.0
 
 
-@jit.kernel
+@kernel
 def phase_shares(side_view):
     """How much a term of each `Phase` counts for a side, by the pieces that its opponent has left."""
     middlegame = material.middlegame_share(side_view.enemy_units)
@@ -157,14 +158,14 @@ def _kernels_of(terms: registry.TermSet) -> tuple[Any, Any]:
     by_pawns = _for_each_term(terms, *lines, lambda each: each.pawns_and_kings, weighed_at=weighed_at)
     by_others = _for_each_term(terms, *lines, lambda each: not each.pawns_and_kings, weighed_at=weighed_at)
 
-    @jit.kernel
+    @kernel
     def weighted_sum(position, weights):
         white, black = views(position)
         white_shares, black_shares = phase_shares(white), phase_shares(black)
         pawns = by_pawns(white, black, white_shares, black_shares, weights, 0.0)
         return pawns + by_others(white, black, white_shares, black_shares, weights, 0.0)
 
-    @jit.kernel
+    @kernel
     def remembered_sum(position, stage, weights, pawn_table):
         white, black = views(position)
         white_shares, black_shares = phase_shares(white), phase_shares(black)
@@ -185,7 +186,7 @@ def _compiling(terms: registry.TermSet) -> Iterator[None]:
         yield
     except NumbaError as error:
         said = _COLOURS.sub("", str(error))
-        names = {jit.in_python(_count_of(each)).__name__: f"the term {each.name}" for each, _ in terms.to_read()}
+        names = {in_python(_count_of(each)).__name__: f"the term {each.name}" for each, _ in terms.to_read()}
         culprit = next((names[name] for name in _FUNCTION.findall(said) if name in names), f"the set '{terms.name}'")
         reason = (_REASON.findall(said) or [said])[-1].strip()
         raise evaluation.EvaluationError(f"{culprit} does not compile: {reason[:_MAX_REASON]}") from error
@@ -205,7 +206,7 @@ def _install_of(terms: registry.TermSet) -> Any:
     _, remembered_sum = _kernels_of(terms)
     number, row_bytes = len(terms), U64(8 * len(terms))
 
-    @jit.kernel
+    @kernel
     def white_score(s, ply):
         """White's score at `ply` of a search record before draw rules, float64."""
         position = s.positions[ply]
@@ -213,7 +214,7 @@ def _install_of(terms: registry.TermSet) -> Any:
         row = s.evaluation_data + U64(stage) * row_bytes  # chosen once, as the sum has no stages
         return remembered_sum(position, stage, memory.array_at(row, np.float64, number), s.accumulators)
 
-    @jit.entry(of=terms.key)
+    @entry(of=terms.key)
     def install(records):
         s = records[0]
         s.evaluation = memory.evaluation_address(white_score, s)
@@ -233,13 +234,13 @@ def addresses_of(terms: registry.TermSet) -> Addresses:
         counted_at=_counted_at,
     )
 
-    @jit.kernel
+    @kernel
     def side_counts(position, colour, squares, out):
         side_view = view_without(position, colour, squares)
         out[:] = 0.0
         return fill_counts(side_view, phase_shares(side_view), out, 0)
 
-    @jit.entry(of=terms.key)
+    @entry(of=terms.key)
     def link(positions, out, addresses):
         addresses[0] = memory.sum_address(weighted_sum, positions[0], out)
         addresses[1] = memory.counts_address(side_counts, positions[0], out)
@@ -256,7 +257,7 @@ def addresses_of(terms: registry.TermSet) -> Addresses:
 NUMBER_OF_TERMS = len(registry.TERMS)  # of the default set
 
 
-@jit.kernel
+@kernel
 def side_counts(address, position, out):
     """Fill out, float64[2, terms], with White's and Black's counts times phase share and group multiplier.
 
@@ -266,7 +267,7 @@ def side_counts(address, position, out):
         memory.call_counts(address, position, colour, ZERO, out[colour])
 
 
-@jit.entry
+@entry
 def _evaluate_all(address, positions, weights, scores):
     for index in range(len(positions)):
         position = positions[index]
@@ -275,13 +276,13 @@ def _evaluate_all(address, positions, weights, scores):
         )
 
 
-@jit.entry
+@entry
 def _stage_all(positions, stages):
     for index in range(len(positions)):
         stages[index] = material.stage_of(positions[index])
 
 
-@jit.entry
+@entry
 def _count_all(address, positions, counts):
     for index in range(len(positions)):
         side_counts(address, positions[index], counts[index])

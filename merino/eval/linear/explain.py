@@ -21,7 +21,8 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, ZERO, bit, lsb
 from merino.core.board.position import king_square
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, kernel
 from merino.eval import material
 from merino.eval.explanation import Credit, PieceValues, TermLine
 from merino.eval.linear import compiled, phases, registry, view
@@ -50,7 +51,7 @@ def lines_of(record: np.ndarray, weights: np.ndarray, terms: registry.TermSet) -
     return tuple(lines)
 
 
-@jit.kernel
+@kernel
 def _credit(address, position, credited, whole, partial):
     """Fill float64[64, terms] with what the piece on each square adds to each count of its side.
 
@@ -74,13 +75,13 @@ def _credit(address, position, credited, whole, partial):
                     credited[square, index] = whole[index] if partial[index] != 0 else 0.0
 
 
-@jit.entry
+@entry
 def _credit_pieces(address, positions, credited):
     whole, partial = np.zeros(credited.shape[1]), np.zeros(credited.shape[1])
     _credit(address, positions[0], credited, whole, partial)
 
 
-@jit.entry
+@entry
 def _attribute(address, positions, weights, values):
     """Fill float64[n, 64] with what each piece adds to the terms of its side in centipawns, 0 for empty squares."""
     terms = weights.shape[1]

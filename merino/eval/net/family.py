@@ -13,7 +13,8 @@ import numpy as np
 from merino.core.board.bitboard import U64
 from merino.core.board.position import POSITION, side_to_move
 from merino.core.common.text import in_one_line
-from merino.core.compiled import jit, lanes
+from merino.core.compiled import lanes
+from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import CACHE_LINE, aligned_bytes
 from merino.eval.evaluation import WIDTH, Evaluation, EvaluationError
 from merino.eval.net import features, file, play, updates
@@ -193,7 +194,7 @@ def _halves(rows: np.ndarray, hidden: int, width: int) -> np.ndarray:
     return np.concatenate([_widened(rows[:, :hidden], width), _widened(rows[:, hidden:], width)], axis=1)
 
 
-@jit.entry
+@entry
 def _score_all(positions, numbers, memory, by_values, scores, values):
     """Fill `scores`, float64[n], with White's scores, and `values`, unless it is empty, with each piece's to its owner.
 

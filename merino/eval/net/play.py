@@ -12,7 +12,8 @@ from numba import types
 from merino.core.board import makemove
 from merino.core.board.bitboard import KING, U64, WHITE, popcount
 from merino.core.board.position import occupied_squares, side_to_move
-from merino.core.compiled import jit, lanes, memory
+from merino.core.compiled import lanes, memory
+from merino.core.compiled.jit import kernel
 from merino.eval.net import features, network
 from merino.eval.net.view import VIEW_SIZE, look
 
@@ -22,7 +23,7 @@ from merino.eval.net.view import VIEW_SIZE, look
 # while that is the key at its ply.
 
 
-@jit.kernel
+@kernel
 def last_valid(s, keys, ply):
     """The last ply up to `ply` whose sum is valid, -1 if there is none; `keys`, uint64[plies], are those of the sums.
 
@@ -66,7 +67,7 @@ TO_BIAS, OF_BIAS, ONE, TO_OUTPUT, OF_OUTPUT, UNITS_SIZE = range(6)
 # keep besides (`eval.net.updates`).
 
 FOUR = 4  # neurons of the second layer that are computed at a time
-output_by = jit.kernel(network.output_for)
+output_by = kernel(network.output_for)
 
 
 class Net(NamedTuple):
@@ -81,7 +82,7 @@ class Net(NamedTuple):
     numbers: Any  # uint64[NUMBERS]
 
 
-@jit.kernel(makes_arrays=True)
+@kernel(makes_arrays=True)
 def net_at(address):
     """The `Net` at an address."""
     numbers = memory.array_at(address, np.uint64, NUMBERS)
@@ -90,7 +91,7 @@ def net_at(address):
     return Net(blocks, U64(lanes.LANES_SIZE * blocks), np.int64(numbers[SECOND]), squares, most, factor, numbers)
 
 
-@jit.kernel
+@kernel
 def change_one(new, old, added, removed, blocks):
     """New = old + one row of weights - another; arguments are addresses of rows."""
     for block in range(blocks):
@@ -100,7 +101,7 @@ def change_one(new, old, added, removed, blocks):
         )
 
 
-@jit.kernel
+@kernel
 def _change_two(new, old, added, removed, taken, blocks):
     """New = old + one row of weights - two others: a capture."""
     for block in range(blocks):
@@ -109,7 +110,7 @@ def _change_two(new, old, added, removed, taken, blocks):
         lanes.store_lanes(new + at, lanes.load_lanes(old + at) + lanes.load_lanes(added + at) - less)
 
 
-@jit.kernel
+@kernel
 def copy_row(new, old, blocks):
     """New = old; both are addresses of rows."""
     for block in range(blocks):
@@ -117,7 +118,7 @@ def copy_row(new, old, blocks):
         lanes.store_lanes(new + at, lanes.load_lanes(old + at))
 
 
-@jit.kernel
+@kernel
 def add_row(sums, row, blocks):
     """Add a row of the weights to the sums; both are addresses."""
     for block in range(blocks):
@@ -125,7 +126,7 @@ def add_row(sums, row, blocks):
         lanes.store_lanes(sums + at, lanes.load_lanes(sums + at) + lanes.load_lanes(row + at))
 
 
-@jit.kernel
+@kernel
 def subtract_row(sums, row, blocks):
     """Subtract a row of the weights from the sums; both are addresses."""
     for block in range(blocks):
@@ -133,7 +134,7 @@ def subtract_row(sums, row, blocks):
         lanes.store_lanes(sums + at, lanes.load_lanes(sums + at) - lanes.load_lanes(row + at))
 
 
-@jit.kernel
+@kernel
 def row_of(net, feature):
     """The address of a feature's weights."""
     return net.numbers[INPUTS] + U64(feature) * net.row
@@ -146,7 +147,7 @@ def piece_mover(row_at):
     of a side with its king on this place.
     """
 
-    @jit.kernel
+    @kernel
     def move_pieces(net, side, place, changed, old, new, blocks):
         if changed.removed == makemove.NOTHING:
             copy_row(new, old, blocks)
@@ -162,7 +163,7 @@ def piece_mover(row_at):
     return move_pieces
 
 
-@jit.kernel
+@kernel
 def _row_of_both(net, side, place, piece_on_square):
     """Where the row is that a piece adds to the sums of both sides, wherever the kings are."""
     return net.numbers[PIECE_ROWS] + U64(piece_on_square) * (U64(2) * net.row)
@@ -171,7 +172,7 @@ def _row_of_both(net, side, place, piece_on_square):
 _move_in_both = piece_mover(_row_of_both)
 
 
-@jit.kernel
+@kernel
 def fill_sums(net, position, sums, view, scratch, active):
     """The sums of a position from scratch, int16[2, width] at the address `sums`; `active` is int32[most], scratch."""
     program = memory.array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), features.PROGRAM_WIDTH))
@@ -184,19 +185,19 @@ def fill_sums(net, position, sums, view, scratch, active):
             add_row(own, row_of(net, active[index]), net.blocks)
 
 
-@jit.kernel
+@kernel
 def _squared_products(neurons, weights, _):
     """Clipped sums squared, by their weights."""
     return lanes.products_of_lanes(neurons * weights, neurons)
 
 
-@jit.kernel
+@kernel
 def _fine_products(neurons, weights, factor):
     """Clipped sums squared and cut to 16 bits, by their weights."""
     return lanes.products_of_lanes(lanes.squared_lanes(neurons, factor), weights)
 
 
-@jit.kernel
+@kernel
 def _clipped_products(neurons, weights, _):
     """Clipped sums by their weights."""
     return lanes.products_of_lanes(neurons, weights)
@@ -208,7 +209,7 @@ def _row_sum_of(products):
     Its unit is that of `Quanta`. A sum of 1,024 neurons fits 32 bits in each lane (`eval.net.network.finest`).
     """
 
-    @jit.kernel
+    @kernel
     def row_sum(own, other, weights, net):
         ours, theirs = lanes.no_sums(), lanes.no_sums()  # apart, as every addition waits for the one before it
         for block in range(net.blocks):
@@ -226,12 +227,12 @@ def _row_sum_of(products):
 def _four_sums_of(products):
     """The kernel that returns the sums by four rows of weights: the neurons of both views are loaded once for all."""
 
-    @jit.kernel
+    @kernel
     def both(mine, theirs, row, net):
         ours = products(mine, lanes.load_lanes(row), net.factor)
         return ours + products(theirs, lanes.load_lanes(row + net.row), net.factor)
 
-    @jit.kernel
+    @kernel
     def four_sums(own, other, weights, net):
         a, b, c, d = lanes.no_sums(), lanes.no_sums(), lanes.no_sums(), lanes.no_sums()
         size = U64(2) * net.row
@@ -254,7 +255,7 @@ _four_squared_sums, _four_clipped_sums = _four_sums_of(_squared_products), _four
 _four_fine_sums = _four_sums_of(_fine_products)
 
 
-@jit.kernel
+@kernel
 def output_of(net, position, own, other):
     """The score of a position in centipawns for the side to move, float64.
 
@@ -276,7 +277,7 @@ def output_of(net, position, own, other):
     return (total * units[TO_BIAS] + bias) * units[OF_BIAS]
 
 
-@jit.kernel
+@kernel
 def _behind_second(net, place, own, other, units):
     """The sum of the second layer's neurons by the weights of the output `place`."""
     output = memory.array_at(net.numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
@@ -296,7 +297,7 @@ def _behind_second(net, place, own, other, units):
     return value
 
 
-@jit.kernel
+@kernel
 def update_sums(s, net, ply, update, fill):
     """Make the sums of a ply valid: from the last valid ones, `update(s, net, p)` makes those of ply p + 1 from p.
 
@@ -312,26 +313,26 @@ def update_sums(s, net, ply, update, fill):
         keys[at + 1] = s.positions[at + 1].key
 
 
-@jit.kernel
+@kernel
 def next_by_piece(s, net, ply):
     """Make the sums of the next ply from those of this one, if features are pieces."""
     changed = makemove.changes_of(s.positions[ply], s.plies[ply].move)
     _move_in_both(net, WHITE, 0, changed, sums_at(s, net, ply), sums_at(s, net, ply + 1), 2 * net.blocks)
 
 
-@jit.kernel
+@kernel
 def next_from_scratch(s, net, ply):
     """The same whatever the features are."""
     fill_at(s, net, ply + 1)
 
 
-@jit.kernel
+@kernel
 def fill_root(s, net):
     """Make the sums of the root."""
     fill_at(s, net, 0)
 
 
-@jit.kernel(makes_arrays=True)
+@kernel(makes_arrays=True)
 def fill_at(s, net, ply):
     """Make the sums of a ply from scratch."""
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(features.SCRATCH, dtype=np.int32)
@@ -339,26 +340,26 @@ def fill_at(s, net, ply):
     fill_sums(net, s.positions[ply], sums_at(s, net, ply), view, scratch, active)
 
 
-@jit.kernel
+@kernel
 def sums_at(s, net, ply):
     """The address of the sums of a ply, int16[2, 32 * blocks]."""
     return s.accumulators + U64(2 * ply) * net.row
 
 
-@jit.kernel(makes_arrays=True)
+@kernel(makes_arrays=True)
 def keys_of(s, net):
     """The keys of the positions of the kept sums, by ply, uint64[plies]."""
     plies = np.int64(net.numbers[PLIES])
     return memory.array_at(sums_at(s, net, plies), np.uint64, plies)
 
 
-@jit.kernel
+@kernel
 def others_at(s, net):
     """The address of what a way to update keeps besides sums and keys; a cache line begins there."""
     return s.accumulators + net.numbers[OTHERS]
 
 
-@jit.kernel
+@kernel
 def score_at(s, net, ply):
     """White's score at a ply whose sums are up to date."""
     sums, side = sums_at(s, net, ply), side_to_move(s.positions[ply])
@@ -372,7 +373,7 @@ def score_at(s, net, ply):
 _NEURON_SIZE = U64(2)  # bytes
 
 
-@jit.kernel
+@kernel
 def _value(net, own, other, row):
     """The value of a piece's row, or of a sum of rows, to its owner in centipawns; all three are addresses.
 
@@ -393,7 +394,7 @@ def _value(net, own, other, row):
     ) * network.SCALE
 
 
-@jit.kernel
+@kernel
 def sum_of_values(net, sums, side):
     """White's score from the address of both sides' sums; `side` is to move."""
     white, black = sums, sums + net.row
@@ -403,13 +404,13 @@ def sum_of_values(net, sums, side):
     return score + to_move if side == WHITE else score - to_move
 
 
-@jit.kernel
+@kernel
 def score_by_values(s, net, ply):
     """The same as `score_at` for a piece-value net."""
     return sum_of_values(net, sums_at(s, net, ply), side_to_move(s.positions[ply]))
 
 
-@jit.kernel
+@kernel
 def fill_values(net, position, sums, values):
     """Fill float64[64] with the value of each piece for its owner; 0 for kings and empty squares."""
     behind = _NEURON_SIZE * net.numbers[HIDDEN]

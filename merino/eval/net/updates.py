@@ -22,7 +22,8 @@ import numpy as np
 
 from merino.core.board import makemove, position
 from merino.core.board.bitboard import KING, ONE, U64, WHITE, ZERO, lsb, piece_of
-from merino.core.compiled import jit, lanes, memory
+from merino.core.compiled import lanes, memory
+from merino.core.compiled.jit import entry, kernel
 from merino.eval.net import play
 from merino.eval.net.blocks import BLOCKS, NO_TUPLE, Block, fill_facts, kinds_changed, renew_facts
 from merino.eval.net.features import RIGHT, Factor, FeatureSet, is_by_piece, is_by_piece_and_king, piece_features
@@ -34,7 +35,7 @@ WORDS = lanes.LANES_SIZE // 8  # of a view that are copied together
 VIEW_BYTES = U64(8 * VIEW_SIZE)
 
 # Something that is active on every board: what products of blocks of the own king alone are multiplied with.
-_BOARD = Block("", (), "", jit.kernel(lambda view, kind: U64(kind == 0 and view[OCCUPIED] != ZERO)))
+_BOARD = Block("", (), "", kernel(lambda view, kind: U64(kind == 0 and view[OCCUPIED] != ZERO)))
 
 
 def obstacle(wanted: FeatureSet) -> str:
@@ -111,7 +112,7 @@ def _in_turn(kernels: Sequence[Any]) -> Any:
         return first
     rest = _in_turn(others)
 
-    @jit.kernel
+    @kernel
     def both(net, before, after, difference, sums, sides):
         first(net, before, after, difference, sums, sides)
         rest(net, before, after, difference, sums, sides)
@@ -123,7 +124,7 @@ def _change_by(block: Block, seen_by: np.ndarray, features: np.ndarray, kings: n
     """The same for one block and all ways in which it is seen."""
     members, changes, rows = block.members, block.changes, len(seen_by)
 
-    @jit.kernel
+    @kernel
     def change(net, before, after, difference, sums, sides):
         kinds, places = kinds_changed(changes, difference), king_places(after)
         while kinds:
@@ -142,7 +143,7 @@ def _change_by(block: Block, seen_by: np.ndarray, features: np.ndarray, kings: n
     return change
 
 
-@jit.kernel
+@kernel
 def _switch(net, own, king, features, on, off):
     """Add the rows of features that are switched on, and subtract those of others; both are sets of elements."""
     while on != ZERO and off != ZERO:
@@ -157,13 +158,13 @@ def _switch(net, own, king, features, on, off):
         off &= off - ONE
 
 
-@jit.kernel(makes_arrays=True)
+@kernel(makes_arrays=True)
 def _view_of(address):
     """The view at an address."""
     return memory.array_at(address, np.uint64, VIEW_SIZE)
 
 
-@jit.kernel
+@kernel
 def _view_at(s, net, ply):
     """The address of White's view of a ply."""
     return play.others_at(s, net) + U64(ply) * VIEW_BYTES
@@ -176,14 +177,14 @@ def _update_of(wanted: FeatureSet) -> tuple[Any, Any]:
     facts = int(np.bitwise_or.reduce([block.facts for block in _seen_of(wanted)]))
     words = VIEW_SIZE if facts else WITHOUT_FACTS
 
-    @jit.kernel
+    @kernel
     def look_at(s, net, ply):
         """Fill in White's view of a ply from its position."""
         view = _view_of(_view_at(s, net, ply))
         look(s.positions[ply], WHITE, view)
         fill_facts(view, facts)
 
-    @jit.kernel
+    @kernel
     def refresh(s, net, side, ply):
         """Bring the last sums of a side with its king in this bucket up to a ply whose view is filled in."""
         view = _view_of(_view_at(s, net, ply))
@@ -196,7 +197,7 @@ def _update_of(wanted: FeatureSet) -> tuple[Any, Any]:
         play.copy_row(address, _view_at(s, net, ply), words // WORDS)
         play.copy_row(play.sums_at(s, net, ply) + U64(side) * net.row, last, net.blocks)
 
-    @jit.kernel
+    @kernel
     def next_ply(s, net, ply):
         before, after = _view_of(_view_at(s, net, ply)), _view_of(_view_at(s, net, ply + 1))
         look(s.positions[ply + 1], WHITE, after)
@@ -212,13 +213,13 @@ def _update_of(wanted: FeatureSet) -> tuple[Any, Any]:
                     refresh(s, net, side, ply + 1)
         change(net, before, after, difference, play.sums_at(s, net, ply + 1), sides)
 
-    @jit.kernel
+    @kernel
     def fill_first(s, net):
         look_at(s, net, 0)
         for side in range(2):
             refresh(s, net, side, 0)
 
-    @jit.kernel
+    @kernel
     def renew_side(s, net, side, ply):
         look_at(s, net, ply)
         refresh(s, net, side, ply)
@@ -236,13 +237,13 @@ def _next_by_rows(wanted: FeatureSet, buckets: np.ndarray, renew_side: Any) -> A
     (term,) = wanted.terms
     features_at, kings = piece_features(term), term.kings
 
-    @jit.kernel
+    @kernel
     def row_at(net, side, place, piece_on_square):
         return play.row_of(net, kings[place] + features_at[side, place >> 2 & 1, piece_on_square])
 
     move_pieces = play.piece_mover(row_at)
 
-    @jit.kernel
+    @kernel
     def next_ply(s, net, ply):
         changed, after = makemove.changes_of(s.positions[ply], s.plies[ply].move), s.positions[ply + 1]
         for side in range(2):
@@ -265,7 +266,7 @@ def _installer(way: str, next_ply: Any, root: Any, score: Any = play.score_at, b
     """
     row = U64(lanes.LANES_SIZE * blocks)
 
-    @jit.kernel
+    @kernel
     def white_score(s, ply):
         """White's score at `ply` of a search record before draw rules, float64."""
         net = play.net_at(s.evaluation_data)
@@ -274,7 +275,7 @@ def _installer(way: str, next_ply: Any, root: Any, score: Any = play.score_at, b
         play.update_sums(s, net, ply, next_ply, root)
         return score(s, net, ply)
 
-    @jit.entry(of=hashlib.sha256(way.encode()).hexdigest()[:16])
+    @entry(of=hashlib.sha256(way.encode()).hexdigest()[:16])
     def install(records):
         s = records[0]
         s.evaluation = memory.evaluation_address(white_score, s)

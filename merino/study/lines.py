@@ -255,20 +255,20 @@ def why(report: schema.PositionReport, position: game.Position, evaluation: Eval
     mates = _mates(better, other, position.turn == WHITE)
     if ends_of_game := (*mates, *_draws(report, position, (better, other))):
         return Reasons((_verdict(better, other), *ends_of_game))
-    lines = [_settled_line(report, position, move) for move in (better, other)]
+    lines = [_line_of(report, move) for move in (better, other)]
+    lines = [moves[: shown_plies(along(position, moves)[1])] for moves in lines]
     if not all(lines):
         return Reasons((_verdict(better, other),))
     by_terms = accounts.in_terms(position.record, evaluation)
     ends = [end_of(position, line, by_terms) for line in lines]
     pieces = tuple(differences(*ends))
-    sentences = (_verdict(better, other), _exchanges(better, other, *ends), *_pieces(better, other, pieces))
-    return Reasons(sentences, pieces)
-
-
-def _settled_line(report: schema.PositionReport, position: game.Position, move: schema.MoveReport) -> tuple[str, ...]:
-    """The line of a move, as far as it can be counted."""
-    moves = _line_of(report, move)
-    return moves[: shown_plies(along(position, moves)[1])]
+    sentences, (first, second) = [_verdict(better, other)], (end.material for end in ends)
+    apart = f"In the line of {better.san} {first}; in that of {other.san} {second}."
+    sentences.append(f"In both lines {first}." if first == second else apart)
+    for each in named_first(pieces, NAMED_PIECES):
+        elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
+        sentences.append(f"With {better.san}, {each.name}{elsewhere} {each.worth}.")
+    return Reasons(tuple(sentences), pieces)
 
 
 def _line_of(report: schema.PositionReport, move: schema.MoveReport) -> tuple[str, ...]:
@@ -305,21 +305,6 @@ def _draws(report: schema.PositionReport, position: game.Position, moves: Sequen
             yield f"{move.san if len(line) == 1 else f'The line of {move.san}'} {how}."
 
 
-def _exchanges(better: schema.MoveReport, other: schema.MoveReport, best_end: LineEnd, other_end: LineEnd) -> str:
-    """What the two lines exchange: "In the line of Rc1 White has a knight for a bishop; in that of Bc4 ..."."""
-    first, second = best_end.material, other_end.material
-    if first == second:
-        return f"In both lines {first}."
-    return f"In the line of {better.san} {first}; in that of {other.san} {second}."
-
-
-def _pieces(better: schema.MoveReport, other: schema.MoveReport, differing: Sequence[PieceDifference]) -> Iterator[str]:
-    """The pieces on the board at both ends that differ most in value, with where they stand and by which terms."""
-    for each in named_first(differing, NAMED_PIECES):
-        elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
-        yield f"With {better.san}, {each.name}{elsewhere} {each.worth}."
-
-
 def outcome(position: game.Position, moves: Sequence[str], evaluation: Evaluation) -> Reasons:
     """Sentences on the end of a line of legal moves, coordinates, against the `position` now.
 
@@ -338,7 +323,11 @@ def outcome(position: game.Position, moves: Sequence[str], evaluation: Evaluatio
     if how := tactics.drawing(end.board):
         return Reasons((f"{_named(boards, made, plies)} {how}.",))
     pieces = tuple(differences(end, end_of(position, (), by_terms)))
-    return Reasons((*_material(end, boards, made[:plies]), *_changed(pieces)), pieces)
+    sentences = list(_material(end, boards, made[:plies]))
+    for each in named_first(pieces, NAMED_OF_A_LINE):
+        origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
+        sentences.append(f"{each.name}{origin} {each.worth}.")
+    return Reasons(tuple(sentences), pieces)
 
 
 def _named(boards: Sequence[chess.Board], moves: Sequence[chess.Move], plies: int) -> str:
@@ -359,10 +348,3 @@ def _material(end: LineEnd, boards: Sequence[chess.Board], moves: Sequence[chess
             yield f"{side} promotes to a {chess.piece_name(move.promotion)} by {made}."
     if not captures and not any(move.promotion for move in moves):
         yield "Nothing is taken."
-
-
-def _changed(differing: Sequence[PieceDifference]) -> Iterator[str]:
-    """The pieces that become better or worse: "White's knight on d5 (from c3) is worth 0.21 more: ..."."""
-    for each in named_first(differing, NAMED_OF_A_LINE):
-        origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
-        yield f"{each.name}{origin} {each.worth}."

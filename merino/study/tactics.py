@@ -173,8 +173,9 @@ def discovered_by(before: chess.Board, move: chess.Move) -> list[chess.Square]:
     """
     after, side = before.copy(stack=False), before.turn
     after.push(move)
-    found = []
-    for slider in _sliders(before, after, move):
+    found, stayed = [], before.occupied_co[side] & after.occupied_co[side] & ~chess.BB_SQUARES[move.to_square]
+    sliders = before.bishops & after.bishops | before.rooks & after.rooks | before.queens & after.queens
+    for slider in chess.SquareSet(stayed & sliders):  # a rook that has castled does not stand where it stood
         for target in after.attacks(slider) - before.attacks(slider):
             is_piece = after.color_at(target) == (not side) and after.piece_type_at(target) != chess.PAWN
             if is_piece and (
@@ -182,13 +183,6 @@ def discovered_by(before: chess.Board, move: chess.Move) -> list[chess.Square]:
             ):
                 found.append(target)
     return sorted(found, key=lambda target: -worth_at(after, target))
-
-
-def _sliders(before: chess.Board, after: chess.Board, move: chess.Move) -> Iterator[chess.Square]:
-    """The sliders of the side that makes a move which stand where they stood: a rook that has castled does not."""
-    for kind in SLIDERS:
-        stayed = before.pieces(kind, before.turn) & after.pieces(kind, before.turn)
-        yield from stayed - chess.SquareSet([move.to_square])
 
 
 def is_back_rank_mate(board: chess.Board) -> bool:

@@ -9,7 +9,7 @@ from merino.engine.report import phrases, schema
 from merino.engine.report.static import difference
 from merino.engine.report.text import MIN_CHANGE, largest_terms, leftovers, number, owners, render_change
 from merino.engine.search.limits import pawns
-from merino.study.reporting import KindComparison, MoveComparison, WeightsComparison
+from merino.study.reporting import KindComparison, WeightsComparison
 
 MAX_MOVES = 15  # shown of those whose rank changes
 MAX_TERMS = 3  # shown of those that a move changes most
@@ -17,6 +17,7 @@ _NAME = 22  # columns of a term's name
 _SAN = 8  # columns of a move
 _PIECE = 12  # columns of a piece and its squares
 _WAYS = ("removal", "attributed", "shapley")  # of valuing a piece, as fields of a report begin
+_TIMES = ("before", "after", "change")  # of the values, as they go on
 MIN_GAIN = 1.0  # centipawns; smaller changes of a piece are not listed
 
 
@@ -41,22 +42,22 @@ def render_move(report: schema.PositionReport, move: schema.MoveReport, width: i
 def _rows_of_pieces(changes: Sequence[schema.PieceChangeReport], san: str) -> Iterable[str]:
     """The change of each piece by a move, the largest change of removal first; unchanged pieces are only counted."""
     shown = [change for change in changes if _is_something(change)]
-    ways = [way for way in _WAYS if any(_values(change, way)[2] is not None for change in changes)]
-    columns = "".join(f"{name:>8}" for name in ("before", "after", "change"))
+    ways = [way for way in _WAYS if any(getattr(each, f"{way}_change_cp") is not None for each in changes)]
+    columns = "".join(f"{name:>8}" for name in _TIMES)
     yield f"What {san} makes of each piece, in centipawns for its owner"
     yield (f"{'':{_PIECE}}" + "  ".join(f"{way:^24}" for way in ways)).rstrip()
     yield f"{'':{_PIECE}}{'  '.join(columns for _ in ways)}"
     for change in sorted(shown, key=lambda change: -_size(change)):
-        cells = (_before_and_after(change.piece, *_values(change, way)) for way in ways)
+        cells = ("".join(_cell(change, way, when) for when in _TIMES) for way in ways)
         yield f"{_name_of(change):<{_PIECE}}{'  '.join(cells)}".rstrip()
     if len(shown) < len(changes):
         yield f"Pieces whose values it does not change: {len(changes) - len(shown)}"
 
 
-def _values(change: schema.PieceChangeReport, way: str) -> tuple[float | None, float | None, float | None]:
-    """The value of a piece in one of _WAYS before and after a move, and the difference."""
-    before, after, difference = (getattr(change, f"{way}_{when}_cp") for when in ("before", "after", "change"))
-    return before, after, difference
+def _cell(change: schema.PieceChangeReport, way: str, when: str) -> str:
+    """The value of a piece in one of _WAYS before or after a move, or the difference, for its owner."""
+    value, sign = getattr(change, f"{way}_{when}_cp"), "+" if when == "change" else "-"
+    return f"{'-' if value is None else rounded(owners(change.piece, value), sign, 0):>8}"
 
 
 def _size(change: schema.PieceChangeReport) -> float:
@@ -85,14 +86,8 @@ def _name_of(change: schema.PieceChangeReport) -> str:
 
 def _is_something(change: schema.PieceChangeReport) -> bool:
     """Whether the move makes anything of the piece: moves it, takes it, or changes a value of it."""
-    values = [_values(change, way)[2] or 0.0 for way in _WAYS]
+    values = [getattr(change, f"{way}_change_cp") or 0.0 for way in _WAYS]
     return change.square_after != change.square or any(abs(value) >= MIN_CHANGE for value in values)
-
-
-def _before_and_after(letter: str, before: float | None, after: float | None, change: float | None) -> str:
-    values = ((before, "-"), (after, "-"), (change, "+"))
-    cells = ("-" if value is None else rounded(owners(letter, value), sign, 0) for value, sign in values)
-    return "".join(f"{cell:>8}" for cell in cells)
 
 
 def _searched(line: schema.LineReport) -> str:
@@ -242,14 +237,11 @@ def _rows_of_moves(compared: WeightsComparison) -> Iterable[str]:
     yield f"Moves whose rank by evaluation at once changes: {len(moved)} of {len(compared.moves)}"
     if moved:
         yield f"{'move':<{_SAN}}{'rank A':>8}{'rank B':>8}{'A':>9}{'B':>9}   cp for the mover"
-    yield from map(_row_of_move, moved[:MAX_MOVES])
+    for move in moved[:MAX_MOVES]:
+        (rank_a, rank_b), (a, b) = move.ranks, move.evaluations_cp
+        yield f"{move.move:<{_SAN}}{rank_a:8}{rank_b:8}{a:+9d}{b:+9d}"
     if len(moved) > MAX_MOVES:
         yield f"and {len(moved) - MAX_MOVES} more that neither puts higher"
-
-
-def _row_of_move(move: MoveComparison) -> str:
-    (rank_a, rank_b), (a, b) = move.ranks, move.evaluations_cp
-    return f"{move.move:<{_SAN}}{rank_a:8}{rank_b:8}{a:+9d}{b:+9d}"
 
 
 def _colour(report: schema.PositionReport) -> int:

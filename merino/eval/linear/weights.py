@@ -214,12 +214,9 @@ def names_like(path: Path) -> list[str]:
 
 def _number(text: str, where: str) -> float:
     try:
-        value = float(text)
+        return float(text)
     except ValueError as error:
         raise WeightsError(f"{where}: {text[:40]!r} is no number") from error
-    if not np.isfinite(value):
-        raise WeightsError(f"{where}: {text!r} is no finite number")
-    return value
 
 
 def file_of(terms: TermSet) -> Path:

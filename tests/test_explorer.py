@@ -247,7 +247,6 @@ def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: 
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("N-KB3", "name the square, as in Nf3"),
         ("https://example.org/game/7", "paste the FEN or the PGN"),
         ("hello world", "'hello' is none of what is read here: a move (Nf3), moves (1. e4 e5), a FEN"),
         ("e4 world", "move 2 of 2, 'world' is not a move"),

@@ -137,7 +137,7 @@ def phrases_of(name: str) -> tuple[str, ...]:
 def listed(kinds: Counter[chess.PieceType]) -> str:
     """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
     names = [
-        f"{_COUNTS[count]} {chess.piece_name(kind)}{'s' * (count > 1)}"
+        f"{_COUNTS[count] if count < len(_COUNTS) else count} {chess.piece_name(kind)}{'s' * (count > 1)}"
         for kind, count in sorted(kinds.items(), reverse=True)
     ]
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

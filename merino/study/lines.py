@@ -262,9 +262,9 @@ def why(report: schema.PositionReport, position: game.Position, evaluation: Eval
     by_terms = accounts.in_terms(position.record, evaluation)
     ends = [end_of(position, line, by_terms) for line in lines]
     pieces = tuple(differences(*ends))
-    sentences, (first, second) = [_verdict(better, other)], (end.material for end in ends)
-    apart = f"In the line of {better.san} {first}; in that of {other.san} {second}."
-    sentences.append(f"In both lines {first}." if first == second else apart)
+    sentences, (best, next_best) = [_verdict(better, other)], (end.material for end in ends)
+    apart = f"In the line of {better.san} {best}; in that of {other.san} {next_best}."
+    sentences.append(f"In both lines {best}." if best == next_best else apart)
     for each in named_first(pieces, NAMED_PIECES):
         elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
         sentences.append(f"With {better.san}, {each.name}{elsewhere} {each.worth}.")

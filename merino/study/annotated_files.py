@@ -441,7 +441,7 @@ class Partial:
             if int(head[1]) != number or content[after - len(_GAP) : after] != _GAP:
                 break
             if head[3] is None:
-                sealed.tell_unsealed(str(self.path))
+                sealed.warn_unsealed(str(self.path))
             elif head[3].decode() != sealed.checksum(game):
                 log.warning("game %d of '%s' is damaged: it and those after it are annotated again", number, self.path)
                 break

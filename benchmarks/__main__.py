@@ -44,12 +44,10 @@ from merino.lab.points.games import vectors_of_games
 from merino.lab.points.values import point_values
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.simulator import SETTINGS, simulate
-from merino.learn.fitting import FitCallback
 from merino.learn.judging import learn
-from merino.learn.positions import block_of_games
+from merino.learn.positions import block_of_games, rows_of_block
 from merino.learn.reading import Positions
 from merino.learn.request import Settings
-from merino.learn.rows import rows_of_block
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
@@ -199,7 +197,7 @@ def _fit(terms: TermSet, start: str, copies: int) -> tuple[float, int]:
     rows = rows_of_block(block_of_games(games), terms)
     settings = Settings() if terms is TERMS else Settings(first=1, phases=2, decay=None).of_set(terms)
     sample, weights = Positions(len(rows.results), (), rows).sample(settings), load(SHIPPED / start, terms)
-    (seconds,) = in_turns([lambda: learn(sample, weights, settings, FitCallback(), terms)], 1)
+    (seconds,) = in_turns([lambda: learn(sample, weights, settings, terms)], 1)
     return seconds, len(rows)
 
 

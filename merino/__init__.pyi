@@ -20,11 +20,11 @@ from merino.engine.search.searcher import Searcher as Searcher
 from merino.eval.evaluation import Evaluation as Evaluation
 from merino.eval.evaluation import EvaluationError as EvaluationError
 from merino.eval.families import load_evaluation as load_evaluation
-from merino.learn.positions import Quiet as Quiet
-from merino.learn.positions import Selection as Selection
 from merino.learn.procedure import LearnResult as LearnResult
+from merino.learn.request import Quiet as Quiet
+from merino.learn.request import Selection as Selection
 from merino.learn.request import Settings as Settings
-from merino.learn.sample import Target as Target
+from merino.learn.request import Target as Target
 from merino.library import evaluate as evaluate
 from merino.library import explain as explain
 from merino.library import learn_weights as learn_weights

@@ -21,7 +21,6 @@ from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import load_evaluation
-from merino.learn.positions import Selection
 from merino.learn.procedure import LearnResult, learn_from_files
 from merino.learn.request import (
     DEFAULT_CHOICE,
@@ -31,6 +30,7 @@ from merino.learn.request import (
     NO_CHOICE,
     Events,
     LearnRequest,
+    Selection,
     Settings,
 )
 from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl

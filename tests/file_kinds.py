@@ -64,11 +64,10 @@ from merino.lab.tune.parameters import read_file as read_tuned
 from merino.lab.tune.tuning import Tune, load_tune
 from merino.learn.improve import learner
 from merino.learn.improve.learner import ImproveState, Plan, TermsRound, load_state
-from merino.learn.positions import Selection
+from merino.learn.judging import FORMAT as RECORD_FORMAT
+from merino.learn.judging import load_record
 from merino.learn.reading import ReadOptions, read_rows
-from merino.learn.report import FORMAT as RECORD_FORMAT
-from merino.learn.report import load_record
-from merino.learn.request import Events
+from merino.learn.request import Events, Selection
 from merino.learn.rescoring import Rescore, ScoreFile
 from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
@@ -514,10 +513,7 @@ def _scores() -> Sequence[bytes]:
     with ScoreFile(path, RESCORE, MADE_FROM) as file:
         for first in range(3):
             file._keep((0, 256 * first, 20, 7), np.arange(20, dtype=np.int16))
-    content = path.read_bytes()
-    old = content.split(b"\n")[0].replace(b"scores 2", b"scores 1") + b"\n"
-    batch = np.array([0, 0, 20, 7], dtype="<i8").tobytes() + np.arange(20, dtype="<i2").tobytes()
-    return [content, old + batch * 2]
+    return [path.read_bytes()]
 
 
 def _score_file(path: Path) -> object:

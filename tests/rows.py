@@ -10,12 +10,10 @@ import numpy as np
 from merino.eval.linear.phases import by_stage
 from merino.eval.material import FULL_BOARD
 from merino.formats.pgn_games import Games, read_games
-from merino.learn.loss_and_gradient import gather
-from merino.learn.positions import block_of_games
+from merino.learn.positions import FEATURE_SCALE, Rows, block_of_games, rows_of_block
 from merino.learn.reading import Positions
 from merino.learn.request import Settings
-from merino.learn.rows import FEATURE_SCALE, Rows, rows_of_block
-from merino.learn.sample import FitParameters, Sample
+from merino.learn.sample import FitParameters, Sample, gather
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5
@@ -86,4 +84,4 @@ def some_games(rows: Rows, games: np.ndarray) -> Rows:
 
 def mean_error(sample: Sample, parameters: FitParameters) -> float:
     """The weighted mean of the squared error over the training set."""
-    return gather(sample, parameters).train
+    return gather(sample, parameters).errors()[0]

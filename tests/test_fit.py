@@ -1,7 +1,5 @@
 """Fitting: every method finds the same place, and few games do no harm."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +7,10 @@ import pytest
 
 from merino.eval.linear.registry import Group, Phase, Term
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
-from merino.learn.fitting import FitCallback, FitProblem, Learned, gauss_newton
-from merino.learn.judging import learn
-from merino.learn.loss_and_gradient import Detail, Step, fit_k, gather
-from merino.learn.report import Seconds, summarise
-from merino.learn.request import METHODS, Settings
-from merino.learn.sample import BLOCK, FitParameters, Sample, sample_of
+from merino.learn.fitting import FitProblem, Step, gauss_newton
+from merino.learn.judging import Learned, learn, summarise
+from merino.learn.request import METHODS, Events, Settings
+from merino.learn.sample import BLOCK, Detail, FitParameters, Sample, fit_k, gather, sample_of
 from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games, split
 from tests.shipped import ARTICLE, article_weights
 
@@ -43,7 +39,7 @@ def small_sample() -> Sample:
 
 
 def learned(sample: Sample, **settings: object) -> Learned:
-    return learn(sample, AFTER_TRAINING, replace(Settings(), **settings), FitCallback(), ARTICLE)  # type: ignore[arg-type]
+    return learn(sample, AFTER_TRAINING, replace(Settings(), **settings), ARTICLE)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("k", [None, K])
@@ -80,7 +76,7 @@ def test_weights_stop_at_their_bounds(sample: Sample) -> None:
     bounds[free[7], 0] = end[free[7]] + 5
     start = FitParameters(np.clip(article_weights(), *bounds.T), 1 / K)
     problem = FitProblem(free, bounds, False, start.weights)
-    found = gauss_newton(sample, start, problem, FitCallback()).weights
+    found = gauss_newton(sample, start, problem).weights
     assert (found[free[3]], found[free[7]]) == (bounds[free[3], 1], bounds[free[7], 0])
     assert ((found >= bounds[:, 0]) & (found <= bounds[:, 1]))[free].all()
 
@@ -90,28 +86,13 @@ def test_one_pass_sums_the_errors_of_both_sets() -> None:
     is_validation = rows.game % 3 == 0
     parameters = FitParameters(article_weights(), 1 / K)
     both = gather(sample_of(rows, is_validation, 40.0), parameters)
-    for chosen, error in ((~is_validation, both.train), (is_validation, both.valid)):
+    for chosen, error in zip((~is_validation, is_validation), both.errors(), strict=True):
         alone = some_games(rows, np.unique(rows.game[chosen]))
         predicted = 1 / (1 + np.exp(-(alone.features @ parameters.weights) / 256 / K))
         weights = np.exp(-alone.to_end / 40)
         expected = np.average((predicted - labels_of(alone)) ** 2, weights=weights)
         assert error == pytest.approx(expected, rel=1e-5)
     assert both.rows.tolist() == [np.count_nonzero(~is_validation), np.count_nonzero(is_validation)]
-
-
-def test_the_end_does_not_depend_on_where_the_fit_starts(small_sample: Sample) -> None:
-    rng = np.random.default_rng(3)
-    zero = article_weights()
-    zero[POSITIONAL] = np.clip(0.0, *BOUNDS[POSITIONAL].T)
-    random = article_weights()
-    random[POSITIONAL] = rng.uniform(*BOUNDS[POSITIONAL].T)
-    settings = Settings(decay=None, prior=0.0)
-    ends = [
-        learn(small_sample, start, settings, FitCallback(), ARTICLE).end.weights
-        for start in (article_weights(), zero, random)
-    ]
-    assert np.abs(ends[0] - ends[1]).max() <= 1
-    assert np.abs(ends[0] - ends[2]).max() <= 1
 
 
 def test_more_games_weaken_the_pull_to_the_start() -> None:
@@ -132,7 +113,7 @@ def test_few_games_never_leave_weights_that_predict_other_games_worse(games: int
         others = some_games(rows, drawn[games:])
         judge = sample_of(others, np.zeros(len(others), dtype=np.bool_), 40.0)
         for start in (BEFORE_TRAINING, load(DEFAULT_FILE)):
-            found = learn(split(some_games(rows, drawn[:games]), Settings()), start, Settings(), FitCallback())
+            found = learn(split(some_games(rows, drawn[:games]), Settings()), start, Settings())
             decrease = mean_error(judge, found.start) - mean_error(judge, found.end)
             raw.append(decrease)
             if found.accepted:
@@ -140,26 +121,21 @@ def test_few_games_never_leave_weights_that_predict_other_games_worse(games: int
     assert np.mean(raw) > -0.0001  # nor would they, on average, if nobody looked at the validation set
 
 
-class Impatient(FitCallback):
-    """Presses Ctrl-C at the third step."""
-
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-
-    def stepped(self, step: Step) -> None:
-        self.steps.append(step)
-        if len(self.steps) == 3:
-            raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_an_interrupted_fit_keeps_the_best_so_far(sample: Sample, method: str) -> None:
-    callback = Impatient()
-    found = learn(sample, article_weights(), Settings(method=method), callback, ARTICLE)
+    steps = list[Step]()
+
+    def stop_at_the_third(step: Step) -> None:
+        steps.append(step)
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+
+    events = Events(stepped=stop_at_the_third)
+    found = learn(sample, article_weights(), Settings(method=method), ARTICLE, events)
     assert found.interrupted
-    assert len(callback.steps) == 3
-    assert np.abs(found.end.weights - callback.steps[-1].parameters.weights).max() <= 0.5
-    assert found.after.train < found.before.train
+    assert len(steps) == 3
+    assert np.abs(found.end.weights - steps[-1].parameters.weights).max() <= 0.5
+    assert found.after.errors()[0] < found.before.errors()[0]
 
 
 def test_the_truth_lies_within_most_intervals(sample: Sample) -> None:
@@ -183,19 +159,18 @@ def test_terms_may_be_added_without_a_change_here() -> None:
     settings = Settings(last=len(terms), k=K, prior=0.0)
     more = split(made_up_rows(weights, K, 40_000, seed=5), settings)
     for method in METHODS:
-        found = learn(more, start, replace(settings, method=method), FitCallback(), terms)
+        found = learn(more, start, replace(settings, method=method), terms)
         assert np.abs(found.end.weights - weights)[-3:].max() < 25
-        lines = {line.name: line for line in summarise(more, found, settings, 1, Seconds(0.0, 0.0), terms).weights}
+        lines = {line.name: line for line in summarise(more, found, settings, terms).weights}
         assert lines["Extra1"].flags == ("sign against its meaning",)
 
 
 def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch, sample: Sample) -> None:
     start, problem = FitParameters(article_weights(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, article_weights())
-    whole = gauss_newton(sample, start, problem, FitCallback())
-    monkeypatch.setattr("merino.learn.loss_and_gradient.LARGE", 1)
-    monkeypatch.setattr("merino.learn.loss_and_gradient.BLOCK", 256)
+    whole = gauss_newton(sample, start, problem)
+    monkeypatch.setattr("merino.learn.sample.LARGE", 1)
     monkeypatch.setattr("merino.learn.sample.BLOCK", 256)
-    assert np.abs(gauss_newton(sample, start, problem, FitCallback()).weights - whole.weights).max() < 0.1
+    assert np.abs(gauss_newton(sample, start, problem).weights - whole.weights).max() < 0.1
 
 
 def test_games_without_positions_leave_few_games_few() -> None:

@@ -19,7 +19,7 @@ from merino.lab.nets import gpu
 from merino.lab.nets.gpu import GpuGradient
 from merino.lab.nets.gradient import Gradient, Layout, Objective
 from merino.lab.nets.training import Trainer, TrainingSettings
-from merino.learn.errors import TrainingError
+from merino.learn.request import TrainingError
 from tests.test_net_training import sample, weights_of
 
 OBJECTIVE = Objective(0.3, 200.0, 1.6, score_k=150.0)

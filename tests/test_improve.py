@@ -1,7 +1,5 @@
 """Rounds of play, learning and proof: kept, gone on with, refused; only what is proved changes the best."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +15,12 @@ from merino.eval.linear.phases import halves
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import defaults, load, save
-from merino.learn.errors import LearnError
 from merino.learn.improve import learner
 from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, begin, load_state
 from merino.learn.improve.rounds import Finished, Until
 from merino.learn.plots import IMPROVE_PICTURES, draw
-from merino.learn.positions import Quiet
 from merino.learn.reading import Positions
-from merino.learn.request import Events
+from merino.learn.request import Events, LearnError, Quiet
 from merino.learn.sample import Sample
 from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
@@ -275,7 +271,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path, poor: str) -> None
 
 
 @pytest.mark.parametrize("replaced", range(5))
-def test_a_folder_whose_first_run_was_killed_at_once_is_gone_on_with(
+def test_a_folder_whose_first_run_was_killed_at_once_is_resumed(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, replaced: int
 ) -> None:
     real, calls = Path.replace, iter(range(100))
@@ -291,7 +287,7 @@ def test_a_folder_whose_first_run_was_killed_at_once_is_gone_on_with(
         with pytest.raises(KeyboardInterrupt):
             improved(tmp_path / "run", poor, rounds=0)
     improved(tmp_path / "run", poor, rounds=0)
-    names = {"best.txt", "improve.json", "lock", "start.txt", "table.csv"}
+    names = {"best.txt", "improve.json", "start.txt", "table.csv"}
     assert {path.name for path in (tmp_path / "run").iterdir()} == names
 
 
@@ -335,7 +331,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_set_is_learned_from_the_pieces_alone_and_only_so_gone_on_with(tmp_path: Path) -> None:
+def test_a_set_is_learned_from_the_pieces_alone_and_only_so_resumed(tmp_path: Path) -> None:
     start = begin(tmp_path / "run", None, TINY, Until(rounds=0), Events(), threads=2, of_set="full").state
     terms = set_named("full")
     assert start.plan.set == "full" and not start.changes_use

@@ -72,7 +72,7 @@ OWN_FILES = {
     "app.explorer.routes:weights_text": "a file that it has made",
     "engine.uci.runtime:free_megabytes": "what Linux says of its memory",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",
-    "learn.rescoring:_open_file": "goes on writing what has been read through the door",
+    "learn.rescoring:__init__": "goes on writing what has been read through the door",
     "study.annotated_files:__init__": "goes on writing what has been read through the door",
 }
 

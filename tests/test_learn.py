@@ -1,9 +1,15 @@
 """Learning: the fit finds what made the results, bounds and frozen weights hold, and nothing is written in vain."""
 
-from __future__ import annotations
-
+import errno
 import io
+import json
+import os
 import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -11,19 +17,37 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.app.console.learn_options import read_arguments
-from merino.app.console.learning import learn_weights
+from merino.app.console.learning import learn_weights, read_arguments, run_learn
 from merino.core.board.fen import parse_fen
 from merino.core.common.command import CommandError, UsageError
+from merino.core.common.sealed import writable
+from merino.core.common.text import in_one_line
 from merino.eval.linear.compiled import features_of
 from merino.eval.linear.registry import TERMS
-from merino.eval.linear.weights import learned_k, load, save
+from merino.eval.linear.weights import (
+    DEFAULT_FILE,
+    ENVIRONMENT_VARIABLE,
+    LEARNED,
+    as_mapping,
+    learned_k,
+    load,
+    own_file,
+    parse,
+    render,
+    rewrite,
+    save,
+)
 from merino.formats.pgn_games import read_games
-from merino.learn.fitting import FitCallback
-from merino.learn.judging import learn
-from merino.learn.request import Settings
-from merino.learn.rows import FEATURE_SCALE, Rows
-from tests.rows import rows_of, split
+from merino.learn import fitting, reading
+from merino.learn.judging import learn, load_record
+from merino.learn.positions import FEATURE_SCALE, Rows
+from merino.learn.procedure import EARLIER, Verdict, learn_from_files, standing, text_with, weights_paths
+from merino.learn.request import Events, LearnError, LearnRequest, LearnStoppedError, Selection, Settings, Target
+from merino.match.config import TimeControl
+from merino.match.games import Tally
+from merino.match.prove import GAIN, STRONGER, Proof, StrengthTest
+from merino.match.statistics import Model, Sprt, likeliest_with_mean, llr, score_of
+from tests.rows import SELFPLAY, few_games, made_up_rows, rows_of, split
 from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
@@ -90,27 +114,8 @@ def test_noise_teaches_nothing_and_is_not_accepted() -> None:
     none = np.zeros(4000, dtype=np.uint8)
     rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
     flat = np.where(np.arange(len(ARTICLE)) < 5, article_weights(), np.clip(0.0, *BOUNDS[: len(ARTICLE)].T))
-    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), FitCallback(), ARTICLE)
+    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), ARTICLE)
     assert not learned.accepted
-
-
-def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path) -> None:
-    weights = tmp_path / "weights.txt"
-    flat = one_phase()
-    flat[POSITIONAL] = np.clip(0.0, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
-    flat[:5] = 100.0, 200.0, 200.0, 300.0, 400.0  # wrong, but not so that all exchanges are searched
-    save(weights, flat)
-    lines: list[str] = []
-    words = [str(pgn), "1", "5", "--decay", "10", "--seed", "1", "--phases", "1"]
-    words += ["--weights", str(weights), "--no-match"]
-    assert learn_weights(words, lines.append) == weights
-    text = "\n".join(lines)
-    assert f"Games: {GAMES}" in text
-    assert "Training set:" in text and "Validation set:" in text
-    assert (load(weights) != flat).any()
-    assert f"K = {learned_k(weights):.1f}" in text
-    assert (load(tmp_path / "weights.old") == flat).all()
-    assert "Start optimization..." in (tmp_path / "learning.log").read_text()
 
 
 DRAWN = '[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n'
@@ -135,22 +140,6 @@ def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, tex
     assert weights.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        [],
-        ["a.pgn", "6"],
-        ["a.pgn", "9", "6"],
-        ["a.pgn", "0", "27"],
-        ["a.pgn", "1", str(len(TERMS) + 1)],
-        ["a.pgn", "--what"],
-    ],
-)
-def test_a_wrong_command_line_is_refused(words: list[str]) -> None:
-    with pytest.raises(UsageError):
-        read_arguments(words)
-
-
 def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp_path: Path) -> None:
     path = tmp_path / "mixed.pgn"
     path.write_text('[Event "bad"]\n\n1. e4 e5 2. Qxe5 1-0\n\n' + pgn.read_text())
@@ -165,3 +154,506 @@ def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp
 def _saved(folder: Path) -> Path:
     save(folder / "weights.txt", one_phase())
     return folder / "weights.txt"
+
+
+COMMENTS = ("# Grandmother's weights", "VAL_Q   100  # she never took mine", "# the end")
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A file in which a queen is worth a pawn, so that whatever is learned is better; its owner has written into it."""
+    values = one_phase()
+    values[:5] = 100.0
+    lines = render(as_mapping(values)).splitlines()
+    kept = [line for line in reversed(lines) if not line.startswith("VAL_Q")]
+    path = tmp_path / "w" / "weights.txt"
+    path.parent.mkdir()
+    path.write_bytes("\r\n".join([COMMENTS[0], "", *kept, COMMENTS[1], COMMENTS[2], ""]).encode())
+    return path
+
+
+def words_for(weights: Path, *more: str) -> list[str]:
+    words = [str(few_games(weights.parent.parent)), "1", "5", "--no-cache", "--no-match"]
+    return [*words, "--weights", str(weights), *more]
+
+
+def refuse_to_read(*_: object) -> None:
+    raise AssertionError("games are read")
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_request_gets_a_result_and_prints_nothing(weights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    request = LearnRequest(
+        (str(SELFPLAY),),
+        Settings(first=1, last=5),
+        Selection(),
+        weights=str(weights),
+        keep_fen=False,
+        plays_match=False,
+    )
+    lines: list[str] = []
+    shares: list[float | None] = []
+    result = learn_from_files(request, Events(lines.append, lambda _, done: shares.append(done)))
+    assert (result.outcome.verdict, result.outcome.written, result.outcome.in_use) == (Verdict.NO_MATCH, weights, True)
+    assert result.record == weights.parent / "learning.json" and result.record.exists()
+    assert result.summary is not None and result.summary.written == str(weights)
+    assert [line.new for line in result.summary.weights] == load(weights).tolist()
+    assert "Games: 710" in lines and shares[-1] == 1
+    said = capsys.readouterr()
+    assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
+
+
+def test_a_folder_in_place_of_the_record_is_found_first(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "read_rows", refuse_to_read)
+    (weights.parent / "learning.json").mkdir()
+    with pytest.raises(CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
+        learn_weights(words_for(weights), lambda line: None)
+
+
+def test_only_the_users_folder_is_made(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "read_rows", refuse_to_read)
+    none = tmp_path / "none"
+    said = f"cannot write '{none / 'w.txt'}': there is no such folder; the weights are as they were"
+    with pytest.raises(CommandError, match=re.escape(said)):
+        learn_weights(words_for(weights, "--out", str(none / "w.txt")), lambda line: None)
+    assert not none.exists()
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
+    with pytest.raises(AssertionError, match="games are read"):
+        learn_weights([str(few_games(tmp_path)), "1", "5", "--no-cache", "--no-match"], lambda line: None)
+    assert own_file().parent.is_dir()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the name of an open file is read from /proc")
+def test_a_full_disk_leaves_the_weights_as_they_were(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fsync
+
+    def full(descriptor: int) -> None:
+        if "learning.json" in Path(f"/proc/self/fd/{descriptor}").readlink().name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    before = weights.read_bytes()
+    with pytest.raises(CommandError, match=r"learning\.json': No space left on device; the weights are as they were$"):
+        learn_weights(words_for(weights), lambda line: None)
+    assert weights.read_bytes() == before
+    assert {path.name for path in weights.parent.iterdir()} == {"weights.txt", "learning.log"}
+
+
+def test_the_weights_are_replaced_last(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replaced: list[str] = []
+    real = Path.replace
+
+    def note(path: Path, target: Path) -> Path:
+        replaced.append(target.name)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", note)
+    learn_weights(words_for(weights), lambda line: None)
+    assert replaced[: replaced.index("weights.txt") + 1] == ["weights.old", "learning.json", "weights.txt"]
+
+
+def test_of_blocks_that_break_off_the_innermost_says_how_things_stand() -> None:
+    with (
+        pytest.raises(LearnStoppedError, match=r"^stopped by Ctrl-C; inside$"),
+        standing("outside"),
+        standing("inside"),
+    ):
+        raise KeyboardInterrupt
+    with pytest.raises(LearnError, match=r"^cannot write: Input/output error; outside$"), standing("outside"):
+        with standing("inside"):
+            pass
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    with pytest.raises(BrokenPipeError), standing("nobody listens"):
+        raise BrokenPipeError
+
+
+FEN = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -"
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("missing.pgn", None, "there is no file"),
+        ("", None, "is a folder"),
+        ("empty.pgn", b"", "no finished game with a usable position"),
+        ("rubbish.pgn", b"\x00\xff" * 1000, "no finished game with a usable position"),
+        ("broken.pgn.gz", b"\x1f\x8b\x08\x00", "cannot read"),
+        ("check.epd", b"4k3/8/8/8/8/8/4r3/4K3 w - - [1.0]\n", "no finished game with a usable position"),
+    ],
+)
+def test_bad_input_is_refused_and_changes_nothing(
+    tmp_path: Path, weights: Path, name: str, content: bytes | None, reason: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    before = files_of(tmp_path), files_of(weights.parent)
+    with pytest.raises(CommandError, match=reason):
+        learn_weights([str(tmp_path / name), "--weights", str(weights)], lambda line: None)
+    assert (files_of(tmp_path), files_of(weights.parent)) == before
+
+
+@pytest.mark.parametrize("words", [["9" * 5000, "1"], ["--terms", "1-" + "9" * 5000]], ids=["words", "--terms"])
+def test_terms_of_thousands_of_digits_are_refused(weights: Path, words: list[str]) -> None:
+    with pytest.raises(CommandError, match="terms are numbered 1 to 27"):
+        learn_weights([str(SELFPLAY), *words, "--weights", str(weights)], lambda line: None)
+
+
+def test_games_whose_positions_weigh_nothing_are_refused(tmp_path: Path, weights: Path) -> None:
+    words = ["--weights", str(weights), "--decay", "0.1", "--target", "result"]
+    few = tmp_path / "late.epd"
+    few.write_text("".join(f'{FEN} c9 "{r}"; c8 "20"; c7 "{g}";\n' for g, r in enumerate(("1-0", "0-1") * 20)))
+    with pytest.raises(CommandError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
+        learn_weights([str(few), *words], lambda line: None)
+
+
+@pytest.mark.parametrize("target", [Target(1.0), Target(0.25, k=200.0), Target(0.0)])
+def test_games_of_one_result_are_refused_only_where_results_count(target: Target) -> None:
+    rows = made_up_rows(np.full(5, 50.0), 200.0, 100, seed=1)
+    rows = replace(rows, results=np.full_like(rows.results, 0.5))
+    with pytest.raises(LearnError, match="all 20 games are drawn: there is nothing to tell good from bad"):
+        split(rows, Settings(target=target))
+    assert split(rows, Settings(target=Target(0.0, k=200.0))).size == 100
+
+
+def test_a_folder_that_cannot_be_written_into_is_reported_before_the_work(tmp_path: Path, weights: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        CommandError, match=r"cannot write '.*file/w.txt': Not a directory; the weights are as they were"
+    ):
+        learn_weights([str(SELFPLAY), "--weights", str(weights), "--out", f"{tmp_path}/file/w.txt"], lambda line: None)
+
+
+def test_weights_of_other_terms_are_refused(weights: Path) -> None:
+    weights.write_text(weights.read_text().replace("Rook7th", "Rook8th"))
+    with pytest.raises(CommandError, match="no term is called 'Rook8th'"):
+        learn_weights([str(SELFPLAY), "--weights", str(weights)], lambda line: None)
+
+
+def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
+    """A `learn` process; it may write files of `limit` bytes at most."""
+    code = "import sys; from merino.app.shell.cli import main; sys.exit(main())"
+    if limit is not None:
+        code = (
+            "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+            f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}"
+        )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "learn", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of file size are those of Unix")
+def test_a_full_disk_is_reported_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
+    pgn = few_games(tmp_path)
+    before = weights.read_bytes()
+    (tmp_path / "x").mkdir()
+    words = [str(pgn), "1", "5", "--weights", str(weights), "--out", f"{tmp_path}/x/w.txt", "--no-match"]
+    learn_weights(words, lambda line: None)
+    assert (tmp_path / "x" / "w.txt").exists()  # and all is compiled, as the compiler wants to write files, too
+    pgn.with_suffix(".fen").unlink()
+    process = learning(str(pgn), "1", "5", "--weights", str(weights), limit=500)
+    heard = process.communicate()[0]
+    assert process.returncode == 1 and "Traceback" not in heard
+    assert "few.fen': File too large; --no-cache learns without it" in heard
+    process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-cache", "--no-match", limit=500)
+    heard = process.communicate()[0]
+    assert process.returncode == 1 and "Traceback" not in heard
+    assert "The log ends here" in heard and f"cannot write '{weights}'" in heard.splitlines()[-1]
+    assert weights.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [pgn.name]
+    assert not list(weights.parent.glob("*.new"))
+
+
+TINY = replace(GAIN, time_control=TimeControl(nodes=20), most_games=2, heats=None)
+
+
+@pytest.fixture
+def heard() -> list[str]:
+    return []
+
+
+def learned(weights: Path, heard: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
+    """What `learn` leaves in use after it has learned the values of the pieces from some of our games."""
+    words = [str(few_games(weights.parent)), "1", "5", "--phases", "1", "--no-cache", "--weights", str(weights), *more]
+    return learn_weights(words, heard.append, trial)
+
+
+def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool = False) -> list[StrengthTest]:
+    """Let every match end so without being played; the trials that are asked for."""
+    asked: list[StrengthTest] = []
+
+    def prove(new: object, old: object, trial: StrengthTest, *_: object) -> Proof:
+        asked.append(trial)
+        return Proof(trial, verdict, Tally(), 1.0, interrupted)
+
+    monkeypatch.setattr("merino.match.prove.prove", prove)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("verdict", "interrupted", "reason"),
+    [("H0", False, "the match does not show that they gain"), ("", False, "do not decide"), ("", True, "interrupted")],
+)
+def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool, reason: str
+) -> None:
+    before = weights.read_bytes()
+    assert match_that_ends(monkeypatch, verdict, interrupted) == []
+    assert learned(weights, heard) is None
+    assert weights.read_bytes() == before and not weights.with_suffix(".old").exists()
+    apart = weights.with_name("weights.new.txt")
+    assert (load(apart) != load(weights)).any()
+    text = " ".join(heard)
+    assert "Not installed: " in text and reason in text
+    assert f"    learn --use '{apart}' --weights '{weights}'" in heard
+
+
+def test_weights_that_pass_are_used(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = weights.read_bytes()
+    assert match_that_ends(monkeypatch, "H1") == []
+    assert learned(weights, heard) == weights
+    assert load(weights)[4] > 500
+    assert weights.with_suffix(".old").read_bytes() == before
+    assert not weights.with_name("weights.new.txt").exists()
+
+
+def test_a_real_match_lets_weights_pass_that_know_what_a_queen_is_worth(weights: Path, heard: list[str]) -> None:
+    trial = replace(TINY, test=Sprt(-300, 0, model=Model.LOGISTIC), most_games=200)
+    assert learned(weights, heard, "--concurrency", "1", trial=trial) == weights
+
+
+def test_weights_that_the_engine_plays_with_are_in_use(data_folder: Path, weights: Path) -> None:
+    active, other = data_folder / "weights.txt", data_folder / "other.txt"
+    active.write_bytes(weights.read_bytes())
+    assert weights_paths(str(weights), str(active)).takes_effect
+    assert not weights_paths(str(weights), str(other)).takes_effect
+
+
+@pytest.mark.parametrize(("name", "words"), [("mine.old", ["--no-match"]), ("mine.new.txt", [])])
+def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie(
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
+) -> None:
+    source, target = weights.rename(weights.with_name(name)), weights.with_name("mine.txt")
+    source.write_bytes(f"# {LEARNED} before\n".encode() + source.read_bytes())
+    save(target, one_phase())
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target))
+    before = source.read_bytes(), target.read_bytes()
+    with pytest.raises(CommandError, match=f"{name}' is also an input; name another output file"):
+        learned(source, heard, *words, "--out", str(target))
+    assert (source.read_bytes(), target.read_bytes()) == before
+
+
+def test_weights_that_come_with_merino_are_learned_from_and_never_replaced(data_folder: Path) -> None:
+    full = DEFAULT_FILE.with_name("full.txt")
+    paths = weights_paths(str(full))
+    assert paths.source == full and paths.target == data_folder / "weights.txt" and paths.takes_effect
+    assert weights_paths("full") == paths
+
+
+@pytest.mark.parametrize("words", [["--no-match"], ["--out"]])
+def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    asked, before = match_that_ends(monkeypatch, "H0"), weights.read_bytes()
+    other = weights.with_name("other.txt")
+    used = learned(weights, heard, *words, *([str(other)] if words == ["--out"] else []))
+    assert asked == []
+    assert (used == weights) == (words == ["--no-match"]) == (weights.read_bytes() != before)
+    assert other.exists() == (words == ["--out"])
+
+
+def test_more_strength_is_another_match(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = match_that_ends(monkeypatch, "H1")
+    monkeypatch.setattr("merino.match.prove.GAIN", replace(GAIN, heats=None))
+    assert learned(weights, heard, "--prove") == weights
+    assert asked == [STRONGER]
+    with pytest.raises(UsageError, match="--no-match"):
+        read_arguments(["a.pgn", "--prove", "--no-match"])
+
+
+def test_who_stops_the_fit_waits_for_no_match(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, before = match_that_ends(monkeypatch, "H1"), weights.read_bytes()
+    whole = fitting.gauss_newton
+
+    def stopped(*arguments: object) -> None:
+        whole(*arguments)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "gauss_newton", stopped)
+    assert learned(weights, heard) is None
+    assert asked == [] and weights.read_bytes() == before
+    assert weights.with_name("weights.new.txt").exists()
+    assert "Interrupted: the best so far is kept." in heard
+    assert any(line.startswith("Not installed: learning was interrupted") for line in heard)
+
+
+@pytest.mark.parametrize("at", ["reading.read", "judging.judge_fit"])
+def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"merino.learn.{at}", interrupt)
+    before = weights.read_bytes()
+    with pytest.raises(CommandError, match="stopped by Ctrl-C; the weights are as they were") as caught:
+        learned(weights, heard)
+    assert caught.value.exit_code == 130 and weights.read_bytes() == before
+
+
+def test_weights_that_wait_are_used_by_one_command(weights: Path, heard: list[str]) -> None:
+    before = weights.read_bytes()
+    learned(weights, heard)
+    apart = weights.with_name("weights.new.txt")
+    assert learn_weights(["--use", str(apart), "--weights", str(weights)], heard.append) == weights
+    assert weights.read_bytes() == apart.read_bytes()
+    assert weights.with_suffix(".old").read_bytes() == before
+    learn_weights(["--use", str(apart), "--weights", str(weights)], heard.append)
+    assert weights.with_suffix(".old").read_bytes() == before  # which the same weights once more do not replace
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--use", "missing.txt"], "cannot read weights file"),
+        (["--use", "{weights}", "--weights", "{weights}"], "is the file in use"),
+        (["games.pgn", "--use", "a.txt"], "learns nothing"),
+        (["--use", "a.txt", "--seed", "1"], "learns nothing"),
+        (["--use"], "expected one argument"),
+    ],
+)
+def test_what_cannot_be_put_in_use_is_refused(weights: Path, heard: list[str], words: list[str], reason: str) -> None:
+    before = weights.read_bytes()
+    with pytest.raises(CommandError, match=reason):
+        learn_weights([word.format(weights=weights) for word in words], heard.append)
+    assert weights.read_bytes() == before
+
+
+def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights: Path, heard: list[str]) -> None:
+    apart = weights.with_name("weights.new.txt")
+    apart.write_text("my diary\n")
+    with pytest.raises(CommandError, match=r"weights\.new\.txt' is in the way"):
+        learned(weights, heard)
+    assert apart.read_text() == "my diary\n"
+
+
+def test_json_states_the_verdict(weights: Path, heard: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    learned(weights, heard, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["in_use"], found["match"]["games"]) == ("undecided", False, 2)
+    assert found["written"] == str(weights.with_name("weights.new.txt"))
+    words = [str(few_games(weights.parent)), "1", "5", "--no-cache", "--weights", str(weights), "--json", "--no-match"]
+    assert run_learn(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["in_use"], found["match"]) == ("no match", True, None)
+
+
+def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, heard: list[str]) -> None:
+    before = weights.read_bytes()
+    learned(weights, heard, "--no-match")
+    assert weights.with_suffix(".old").read_bytes() == before
+    lines = weights.read_bytes().decode().split("\r\n")
+    assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {EARLIER}"
+    assert lines[4:6] == [COMMENTS[0], ""] and lines[-2:] == [COMMENTS[2], ""]
+    assert [line.split()[0] for line in lines[6:-2]] == [
+        line.split()[0] for line in before.decode().split("\r\n")[2:-2]
+    ]
+    queen = next(line for line in lines if line.startswith("VAL_Q"))
+    assert queen == f"VAL_Q   {load(weights)[4]:g}  # she never took mine"
+    assert any(f"K = {learned_k(weights):.1f}" in line or f", {learned_k(weights):.1f} on" in line for line in heard)
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there files cannot have such names")
+@pytest.mark.parametrize("name", [b"a\nb 5.pgn", b"games K 12 of.pgn", b"K\xf6ln.pgn"])
+def test_games_may_have_any_name_that_a_file_can_have(weights: Path, heard: list[str], name: bytes) -> None:
+    path = few_games(weights.parent).rename(weights.parent / os.fsdecode(name))
+    before, start = load(weights), weights.rename(weights.with_name(f"w K 13 {path.name}.txt"))
+    words = [str(path), "1", "5", "--phases", "1", "--no-cache", "--weights", str(start), "--no-match"]
+    assert learn_weights(words, heard.append) == start
+    assert (load(start) != before).any()
+    text = start.read_text()
+    assert text.startswith(f"# {LEARNED} ") and f" of {in_one_line(path.name)}, starting at w K 13 " in text
+    assert re.search(rf"K = {learned_k(start):.1f}|, {learned_k(start):.1f} on", "\n".join(heard))
+    assert in_one_line(path.name).split("\\")[0] in (weights.parent / "learning.log").read_text()
+    assert load_record(weights.parent / "learning.json")["files"] == [str(writable(str(path)))]
+
+
+def test_where_weights_come_from_is_stated_once_however_often_they_are_learned(weights: Path) -> None:
+    values = load(weights)
+    for number, end in enumerate(("\r\n", "\n")):
+        weights.write_bytes(weights.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", end.encode()))
+        header = [f"{LEARNED} 2026-01-0{number + 1} 10:00 from 9 games of a.pgn", f"terms 1..5, K {number + 150}.0"]
+        for _ in range(2):
+            text = text_with(weights, values, [*header, "validation error 0.1 -> 0.0"])
+            weights.write_bytes(text.encode())
+        assert text.count(LEARNED) == text.count("# terms 1..5") == text.count("validation") == text.count(EARLIER) == 1
+        assert learned_k(weights) == number + 150
+        assert COMMENTS[0] in text
+
+
+def test_the_comments_on_shipped_values_are_not_kept_for_new_values() -> None:
+    text = text_with(DEFAULT_FILE, one_phase() + 1, [f"{LEARNED} now"])
+    assert [line for line in text.splitlines() if line.startswith("#")] == [f"# {LEARNED} now"]
+
+
+def test_only_values_that_change_are_rewritten() -> None:
+    values = {term.name: float(max(term.bounds[0], 7)) if term.bounds[1] > 7 else -7.0 for term in TERMS}
+    text = "\ufeff\n  # top\n" + "".join(f" {name}\t{value:.3f}  #{name}\n" for name, value in values.items())
+    new = np.array(list(values.values()))
+    assert rewrite(text, new, []) == text
+    new[3] += 0.5
+    new[5] = -0.0
+    changed = rewrite(text, new, ["K 5"])
+    assert changed.startswith("\ufeff# K 5\n\n  # top\n")
+    assert (parse(changed.removeprefix("\ufeff"), "") == new).all()
+    assert f" {TERMS[3].name}\t{new[3]:g}  #{TERMS[3].name}\n" in changed
+    assert f" {TERMS[5].name}\t0  #" in changed
+    assert changed.count(".000") == len(TERMS) - 2
+
+
+def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path, heard: list[str]) -> None:
+    values = one_phase()
+    values[:5] = 100.0
+    save(tmp_path / "w.old", values)
+    before = (tmp_path / "w.old").read_bytes()
+    assert learned(tmp_path / "w.old", heard, "--no-match") == tmp_path / "w.old"
+    assert (tmp_path / "w.old.old").read_bytes() == before
+
+
+def passed(elo: float, times: int, rng: np.random.Generator) -> tuple[float, float]:
+    """The share of simulated matches of this strength that GAIN lets pass, and that it refuses."""
+    seen = np.array([21, 44, 84, 44, 21]) / 214  # the pairs of a match at these nodes, made even
+    pairs = rng.choice(5, (times, GAIN.most_games // 2), p=likeliest_with_mean(seen, score_of(elo)))
+    test, verdict = GAIN.test, np.zeros(times)
+    for played in range(10, pairs.shape[1] + 1, 10):
+        counts = np.array([np.bincount(row[:played], minlength=5) for row in pairs])
+        ratio = llr(counts, test.elo0, test.elo1, test.model)
+        settled = np.sign(ratio) * ((ratio <= test.bounds[0]) | (ratio >= test.bounds[1]))
+        verdict = np.where(verdict == 0, settled, verdict)
+    return float(np.mean(verdict > 0)), float(np.mean(verdict < 0))
+
+
+@pytest.fixture(scope="module")
+def rng() -> Iterator[np.random.Generator]:
+    yield np.random.default_rng(4)
+
+
+@pytest.mark.parametrize(("elo", "least", "most"), [(-30, 0, 0.01), (-5, 0, 0.08), (25, 0.9, 1), (60, 0.99, 1)])
+def test_mostly_stronger_weights_pass(rng: np.random.Generator, elo: float, least: float, most: float) -> None:
+    share, refused = passed(elo, 300, rng)
+    assert least <= share <= most
+    assert refused >= 0.8 or elo > -5

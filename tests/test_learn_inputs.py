@@ -1,7 +1,5 @@
 """What `learn` reads: streams of games and labelled positions, compressed or not, and the `.fen` files it leaves."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -10,6 +8,7 @@ import os
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -27,10 +26,17 @@ from merino.formats import pgn_games, sources
 from merino.formats.labelled import read_labelled
 from merino.formats.pgn_games import Fault, read_games
 from merino.formats.sources import SourceError, count_lines, find_files, open_source
-from merino.learn.positions import PositionBlock, Quiet, Selection, block_of_games, select_quiet
+from merino.learn.positions import (
+    PositionBlock,
+    Rows,
+    RowStore,
+    block_of_games,
+    check_rows,
+    rows_of_block,
+    select_quiet,
+)
 from merino.learn.reading import ReadOptions, lines_of, read_rows
-from merino.learn.request import Events
-from merino.learn.rows import Rows, RowStore, check_rows, rows_of_block
+from merino.learn.request import Events, Quiet, Selection
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of, some_games
@@ -201,14 +207,16 @@ def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) 
     assert_equal(read(tmp_path / "games.fen")[0], expected)
 
 
-@pytest.mark.parametrize("change", ["file", "settings", "cut short", "another program's"])
+@pytest.mark.parametrize("change", ["file", "settings", "weights", "cut short", "another program's"])
 def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -> None:
     pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    keep = ReadOptions(Selection(), defaults(), keep_fen=True)
+    keep = ReadOptions(Selection(Quiet.ONLY if change == "weights" else Quiet.ANY), defaults(), keep_fen=True)
     read(pgn, options=keep)
     if change == "file":
         pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
+    elif change == "weights":
+        keep = replace(keep, weights=defaults() * 0.9)
     elif change == "settings":
         keep = ReadOptions(Selection(per_game=8), defaults(), keep_fen=True)
     elif change == "cut short":
@@ -217,14 +225,15 @@ def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -
         fen.write_text(f"{START} [0.5]\n")
     before = fen.read_bytes()
     rows, _, lines, _ = read(pgn, options=keep)
-    if change != "settings":
+    if change in ("settings", "weights"):
+        assert_equal(read(pgn, options=keep)[0], rows)
+    else:
         assert_equal(rows, rows_of(read_games(pgn.read_bytes())))
     if change == "another program's":
         assert fen.read_bytes() == before and "not Merino's" in lines[0]
-    elif change == "settings":
-        assert fen.read_bytes() == before
     else:
-        reason = "the games have changed" if change == "file" else "it was not finished"
+        reasons = {"file": "the games have changed", "cut short": "it was not finished"}
+        reason = reasons.get(change, "the options or the weights have changed")
         assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' again: {reason}"
 
 
@@ -235,38 +244,6 @@ def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path: Path) -> None:
     rows, *_ = read(path, options=keep)
     assert len(rows) == 36_000 and (rows.to_end.min(), rows.to_end.max()) == (0, 32_767)
     assert_equal(read(path, options=keep)[0], rows)
-
-
-def test_each_choice_of_options_has_its_own_fen_file_and_says_so(tmp_path: Path) -> None:
-    pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
-    pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    of_options = [ReadOptions(Selection(per_game=plies), defaults(), keep_fen=True) for plies in (10, 8, 6)]
-    first, second, third = (read(pgn, options=options) for options in of_options)
-    assert first[2][0] == f"Creating file '{fen}'"
-    assert second[2][0] == f"File '{fen}' stays: it was made with other options"
-    paths = sorted(tmp_path.glob("games.*.fen"))
-    assert len(paths) == 2
-    assert second[2][1] in [f"Creating file '{path}'" for path in paths]
-    assert third[2][1] in [f"Creating file '{path}'" for path in paths] and third[2][1] != second[2][1]
-    for options, (rows, *_) in zip(of_options, (first, second, third), strict=True):
-        again, _, lines, _ = read(pgn, options=options)
-        assert lines[0].startswith("Using file")
-        assert_equal(again, rows)
-    pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
-    for options in of_options[::-1]:
-        assert read(pgn, options=options)[2][-2].endswith(" again: the games have changed")
-    assert len(list(tmp_path.glob("*.fen"))) == 3
-
-
-def random_fens(count: int) -> list[str]:
-    draw, fens = random.Random(960), []
-    while len(fens) < count:
-        board = chess.Board.from_chess960_pos(draw.randrange(960)) if draw.random() < 0.5 else chess.Board()
-        while not board.is_game_over() and board.ply() < 90:
-            board.push(draw.choice(list(board.legal_moves)))
-            if draw.random() < 0.3:
-                fens.append(draw.choice([board.shredder_fen, board.fen])())
-    return fens[:count]
 
 
 @pytest.mark.parametrize(
@@ -318,24 +295,6 @@ def test_a_faulty_line_is_left_out_and_reported(tmp_path: Path, line: str, reaso
     assert [fault.line for fault in faults] == [4] and reason in faults[0].text
 
 
-def test_positions_of_a_game_are_put_together(tmp_path: Path) -> None:
-    fens = random_fens(60)
-    names = [f"g{number % 7}" for number in range(60)]
-    results = ["1-0" if number % 7 < 4 else "0-1" for number in range(60)]
-    path = tmp_path / "set.epd"
-    path.write_text("\n".join(f'{f} c9 "{r}"; c8 "5"; c7 "{n}";' for f, r, n in zip(fens, results, names, strict=True)))
-    rows, games, _, _ = read(path)
-    assert games == len(rows.results) == 7
-    assert (np.diff(rows.game) >= 0).all()
-    labelled = read_labelled(path.read_bytes())
-    games_of = np.arange(len(rows), dtype=np.int32)
-    plain = rows_of_block(
-        PositionBlock(labelled.positions, games_of, labelled.to_end, labelled.results, labelled.scores)
-    )
-    pairs = sorted(zip(map(bytes, plain.features), labels_of(plain), strict=True))
-    assert sorted(zip(map(bytes, rows.features), labels_of(rows), strict=True)) == pairs
-
-
 @pytest.mark.parametrize("in_file", [False, True])
 @pytest.mark.parametrize("quiet", [Quiet.ANY, Quiet.RESOLVED])
 def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
@@ -349,7 +308,7 @@ def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
     random.Random(1).shuffle(lines)
     other.write_bytes(b"".join(lines))
     if in_file:
-        monkeypatch.setattr("merino.learn.rows.MAX_IN_MEMORY", 20_000)
+        monkeypatch.setattr("merino.learn.positions.MAX_IN_MEMORY", 20_000)
     rows, count, _, _ = read(other, one, options=ReadOptions(Selection(positions=quiet, per_game=5), defaults()))
     assert 280 <= count <= 300 and (map_of(rows.features) is not None) == in_file
     assert np.bincount(rows.game).max() == 5 and len(rows) > 2 * count
@@ -409,7 +368,7 @@ def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> Non
     now, stream = iter(range(0, 10**6, 10)), Terminal()
     (tmp_path / "a.pgn").write_bytes(SELFPLAY.read_bytes())
     for _ in range(2):  # the second time from the .fen file
-        with shown(lambda line: stream.write(f"{line}\n"), stream, lambda: float(next(now))) as events:
+        with shown(lambda line: stream.write(f"{line}\n"), False, stream, lambda: float(next(now))) as events:
             options = ReadOptions(Selection(), defaults(), keep_fen=True)
             read_rows([tmp_path / "a.pgn"], options, events)
     seen = stream.getvalue()
@@ -522,17 +481,3 @@ def test_quiet_positions_are_those_whose_score_quiescence_does_not_change(expect
     resolved, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(positions=Quiet.RESOLVED), defaults()))
     assert 0.3 * len(expected) < len(rows) < 0.95 * len(expected)
     assert len(rows) < len(resolved) <= len(expected)
-
-
-def test_a_fen_file_of_quiet_positions_is_made_again_for_other_weights(tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    options = ReadOptions(Selection(positions=Quiet.ONLY), defaults(), keep_fen=True)
-    rows, _, _, _ = read(pgn, options=options)
-    again, _, lines, _ = read(pgn, options=options)
-    assert_equal(again, rows)
-    assert lines[0].startswith("Using file")
-    other = ReadOptions(options.selection, defaults() * 0.9, keep_fen=True)
-    fen = tmp_path / "games.fen"
-    assert read(pgn, options=other)[2][0] == f"Creating file '{fen}' again: the weights or their terms have changed"
-    assert list(tmp_path.glob("*.fen")) == [fen]

@@ -1,42 +1,71 @@
 """What is learned: results, what searches say, or both; scores read from files, and made by searches."""
 
-from __future__ import annotations
-
+import hashlib
+import json
 import signal
 import time
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from threading import main_thread
+from typing import Any
 
+import chess
 import numpy as np
 import pytest
 
-from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import carry_out, read_arguments
 from merino.app.shell.cli import main
-from merino.core.board.fen import START_FEN, parse_fen
+from merino.core.board.bitboard import ZERO
+from merino.core.board.fen import parse_fen, to_fen
+from merino.core.board.game import Position
 from merino.core.common.command import UsageError
-from merino.eval.families import default
+from merino.eval.families import load_net
+from merino.eval.linear.compiled import white_scores_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import by_stage, in_two_phases
-from merino.eval.linear.registry import TERMS
-from merino.eval.linear.weights import defaults
+from merino.eval.linear.registry import TERMS, TermSet
+from merino.eval.linear.sets import set_named
+from merino.eval.linear.weights import defaults, load, load_any, save
 from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.pgn_games import read_games
 from merino.formats.pgn_tokens import MATE, NO_SCORE
 from merino.formats.scored_games import scored_games
-from merino.learn import rescoring
-from merino.learn.errors import LearnError
-from merino.learn.fitting import FitCallback, Learned
-from merino.learn.judging import learn
-from merino.learn.positions import Selection
-from merino.learn.reading import ReadOptions, read_rows, searched_positions
-from merino.learn.report import Seconds, summarise
-from merino.learn.request import METHODS, Events, Settings
-from merino.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
-from merino.learn.rows import Rows
-from merino.learn.sample import SCORES, ZERO_SCORE, Target, points_by_score, sample_of, scale_of_counts
-from tests.rows import labels_of, made_up_rows, split
+from merino.learn import fitting, reading, rescoring
+from merino.learn.fitting import Fitted, centring_of, fit_all, prior_spread
+from merino.learn.improve.learner import Plan
+from merino.learn.judging import Learned, learn, summarise
+from merino.learn.positions import (
+    FEATURE_SCALE,
+    PositionBlock,
+    Rows,
+    block_of_games,
+    check_rows,
+    described,
+    described_scorer,
+    one_of_each_game,
+    rows_of_block,
+    select_quiet,
+    with_random_moves,
+)
+from merino.learn.reading import ReadOptions, read, read_rows, with_random_moves_of
+from merino.learn.request import (
+    DEFAULT_SELECTION,
+    METHODS,
+    SILENT,
+    Events,
+    LearnError,
+    LearnRequest,
+    Quiet,
+    Selection,
+    Settings,
+    Target,
+)
+from merino.learn.rescoring import RankFigure, Rescore, RescoringStoppedError, moves_of, rank_figure, searched_positions
+from merino.learn.sample import SCORES, ZERO_SCORE, Sample, carrier_counts, points_by_score, sample_of, scale_of_counts
+from tests.boards import playouts, records
+from tests.rows import SELFPLAY, copied_selfplay, few_games, labels_of, made_up_rows, split
+from tests.shipped import one_phase
 
 N = len(TERMS)
 K = 800.0
@@ -127,7 +156,7 @@ def scored_rows(count: int) -> Rows:
 
 def learned(rows: Rows, **settings: object) -> Learned:
     chosen = replace(Settings(phases=2, decay=None, k=K), **settings)  # type: ignore[arg-type]
-    return learn(split(rows, chosen), defaults(), chosen, FitCallback())
+    return learn(split(rows, chosen), defaults(), chosen)
 
 
 def test_a_target_is_the_blend_of_result_and_expected_score() -> None:
@@ -165,11 +194,7 @@ def test_what_one_phase_hardly_sees_does_not_run_away() -> None:
     rows.features[:, 12] = np.where(rows.stage < 3, rows.features[:, 12], 0)
     found = learned(rows, target=Target(0.5, k=K))
     name = f"{TERMS[12].name}_mg"
-    line = next(
-        line
-        for line in summarise(split(rows, Settings()), found, Settings(), 1, Seconds(0.0, 0.0)).weights
-        if line.name == name
-    )
+    line = next(line for line in summarise(split(rows, Settings()), found, Settings()).weights if line.name == name)
     assert abs(line.new - line.old) < 50
     assert any("rare: 0 games" in flag for flag in line.flags)
 
@@ -196,14 +221,6 @@ def search(path: Path, nodes: int = 60) -> tuple[np.ndarray, list[str]]:
     return np.concatenate(parts)["score"], lines
 
 
-def test_searched_positions_have_one_name_a_game_as_text(tmp_path: Path) -> None:
-    epd = tmp_path / "p.epd"
-    assert main(["positions", str(pgn(tmp_path)), "--rescore", "60", "--out", str(epd), "--quiet"]) == 0
-    read = read_labelled(epd.read_bytes())
-    assert set(read.positions["side"]) == {0, 1} and len(set(read.games.tolist())) == 12
-    assert len(set(zip(read.games.tolist(), read.results.tolist(), strict=True))) == 12
-
-
 def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Path) -> None:
     with pytest.raises(
         LearnError,
@@ -211,6 +228,14 @@ def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Pa
         r"--rescore 1000 --out FILE\.epd' makes them",
     ):
         read_rows([pgn(tmp_path)], ReadOptions(Selection(), defaults(), needs_scores=True), Events())
+
+
+def test_searched_positions_have_one_name_a_game_as_text(tmp_path: Path) -> None:
+    epd = tmp_path / "p.epd"
+    assert main(["positions", str(pgn(tmp_path)), "--rescore", "60", "--out", str(epd), "--quiet"]) == 0
+    read = read_labelled(epd.read_bytes())
+    assert set(read.positions["side"]) == {0, 1} and len(set(read.games.tolist())) == 12
+    assert len(set(zip(read.games.tolist(), read.results.tolist(), strict=True))) == 12
 
 
 def test_positions_are_searched_once_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,36 +277,6 @@ def test_ctrl_c_ends_the_searches_of_positions_at_once(tmp_path: Path, monkeypat
     assert set(ended) == {True}  # of as many searches as were under way
 
 
-def score_pieces(path: Path, firsts: tuple[int, ...]) -> ScoreFile:
-    """Ask for the scores of pieces that begin there, in this order; the file is still open."""
-    file = ScoreFile(path, Rescore(60, default()), "games")
-    for first in firsts:
-        file.scores_of(first, parse_fen(START_FEN))
-    return file
-
-
-def test_scores_lie_in_the_order_of_the_games_whichever_thread_was_quicker(tmp_path: Path) -> None:
-    contents = []
-    for firsts in ((0, 500, 900), (900, 0, 500)):
-        path = tmp_path / f"{firsts[0]}.scores"
-        with score_pieces(path, firsts):
-            pass
-        contents.append(path.read_bytes())
-    assert contents[0] == contents[1]
-
-
-def test_scores_that_a_run_left_out_of_order_are_put_in_order_by_the_next(tmp_path: Path) -> None:
-    path, like = tmp_path / "games.scores", tmp_path / "like.scores"
-    with pytest.raises(OSError, match="full"), score_pieces(path, (900, 0, 500)):
-        raise OSError("full")
-    with score_pieces(like, (0, 500, 900)):
-        pass
-    assert path.read_bytes() != like.read_bytes()
-    with score_pieces(path, (0, 500, 900)) as file:
-        assert file.made == 0
-    assert path.read_bytes() == like.read_bytes()
-
-
 def test_a_search_that_is_stopped_gives_no_scores() -> None:
     positions = np.concatenate([parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")] * 3)
     with pytest.raises(RescoringStoppedError):
@@ -310,10 +305,21 @@ def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
         (["--target", "blend"], "is not one of result, search and blend=X"),
         (["--per-game", "0"], "--per-game"),
         (["--phases", "3"], "--phases"),
+        (["--method", "newton"], "no option"),
+        (["--decay", "0"], "--decay|--lambda"),
+        (["--prior", "-1"], "--prior"),
+        (["--prior", "much"], "neither a number from 0.001 on nor 'off'"),
+        (["--seed", "1.5"], "--seed"),
+        (["--out"], "expected one argument"),
+        (["6"], "the first and the last term, or neither"),
+        (["9", "6"], "terms are numbered"),
+        (["0", "27"], "terms are numbered"),
+        (["1", str(N + 1)], "terms are numbered"),
+        (["--what"], "there is no option"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], fault: str) -> None:
-    with pytest.raises(UsageError, match=fault):
+    with pytest.raises(UsageError, match=f"^learn: .*({fault})"):
         read_arguments(["a.pgn", *words])
 
 
@@ -322,4 +328,297 @@ def test_two_phases_do_not_become_one_by_themselves() -> None:
     start[0] += 5
     rows = scored_rows(500)
     with pytest.raises(LearnError, match="two phases"):
-        learn(split(rows, Settings()), start, Settings(phases=1), FitCallback())
+        learn(split(rows, Settings()), start, Settings(phases=1))
+
+
+def block_of(positions: np.ndarray) -> PositionBlock:
+    """A block of one game a position, each with a score."""
+    number = len(positions)
+    columns = (np.arange(number, dtype=np.int32), np.zeros(number, dtype=np.int16), np.full(number, 0.5, np.float32))
+    return PositionBlock(positions, *columns, np.full(number, 7, dtype=np.int16))
+
+
+def test_a_random_move_position_is_a_legal_move_away_and_never_in_check() -> None:
+    positions = records([board for board in playouts(5, 200) if not board.is_check()])
+    found = with_random_moves(block_of(positions))
+    are_random = found.scores == NO_SCORE
+    assert len(found) - len(positions) == are_random.sum() > 0.8 * len(positions)
+    assert np.array_equal(found.positions[~are_random], positions)
+    assert np.all(found.positions["checkers"] == ZERO)
+    for found_position, game in zip(found.positions[are_random], found.game[are_random], strict=True):
+        position = Position(to_fen(positions[game : game + 1]))
+        after = {position_after(position, int(move)) for move in position.legal_moves}
+        assert to_fen(found_position.reshape(1)) in after
+
+
+def position_after(position: Position, move: int) -> str:
+    """The FEN after a move."""
+    copy = position.copy()
+    copy.push(move)
+    return copy.fen()
+
+
+def test_random_moves_are_the_same_each_time() -> None:
+    positions = records(playouts(6, 50))
+    one, other = with_random_moves(block_of(positions.copy())), with_random_moves(block_of(positions.copy()))
+    assert np.array_equal(one.positions, other.positions)
+
+
+def test_without_a_legal_move_there_is_no_random_move_position() -> None:
+    stalemate = parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    assert len(with_random_moves(block_of(stalemate))) == 1
+
+
+def test_random_move_positions_are_read_from_the_cache_again(tmp_path: Path) -> None:
+    games, heard = copied_selfplay(tmp_path), list[str]()
+    options = ReadOptions(
+        Selection(per_game=3, random_moves=True), defaults(), keep_fen=True, needs_scores=True, teacher=load_net("gen1")
+    )
+    first = read_rows([games], options, Events(heard.append)).rows
+    second = read_rows([games], options, Events(heard.append)).rows
+    assert any(line.startswith("Using file") for line in heard)
+    assert np.array_equal(first.features, second.features) and np.array_equal(first.scores, second.scores)
+    without = read_rows([games], replace(options, selection=Selection(per_game=3)), Events()).rows
+    assert not np.array_equal(first.features[: len(without)], without.features)
+
+
+def test_a_cache_with_random_moves_is_used_unless_results_count(tmp_path: Path) -> None:
+    games = tmp_path / "games.pgn"
+    games.write_bytes(SELFPLAY.read_bytes()[:50_000])
+    selection = Selection(positions=Quiet.RESOLVED, per_game=3, random_moves=True)
+    options = ReadOptions(selection, defaults(), True, needs_scores=True, teacher=load_net("gen1"), needs_results=False)
+    rows = read_rows([games], options, Events()).rows
+    again = read_rows([games.with_suffix(".fen")], options, Events()).rows
+    assert np.array_equal(rows.features, again.features) and np.array_equal(rows.scores, again.scores)
+    with pytest.raises(LearnError, match=r"games\.fen' contains random-move positions, which have no result"):
+        read_rows([games.with_suffix(".fen")], replace(options, needs_results=True), Events())
+
+
+POSITION = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c9 "1-0";'
+
+
+def test_random_moves_are_learned_from_only_where_files_hold_games_or_them(tmp_path: Path) -> None:
+    games, positions, cache, heard = tmp_path / "a.pgn", tmp_path / "b.epd", tmp_path / "c.fen", list[str]()
+    games.write_text("1. e4 e5 1-0")
+    positions.write_text(POSITION)
+    cache.write_text(f"# merino-positions 1; source 00; skip-first 0, skip-last 0, strays\n{POSITION}")
+    request = LearnRequest(("any",))
+    assert with_random_moves_of([games, cache], request, heard.append) == request and not heard
+    assert with_random_moves_of([games, positions], request, heard.append).has_random_moves
+    assert not with_random_moves_of([positions], request, heard.append).has_random_moves
+    assert heard == [f"Random-move positions are made from games only: '{positions}' gives none"] * 2
+
+
+MATES = {  # in one
+    "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1": "a1a8",
+    "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 0 1": "f3f7",
+}
+
+
+def positions_of(*fens: str) -> np.ndarray:
+    return np.concatenate([parse_fen(fen) for fen in fens])
+
+
+def test_the_moves_of_positions_are_all_legal_ones_and_a_mate_is_the_best() -> None:
+    moves = moves_of(positions_of(*MATES), LinearEvaluation(defaults()))
+    assert moves.positions == len(MATES)
+    for number, (fen, mate) in enumerate(MATES.items()):
+        board, mine = chess.Board(fen), moves.parent == number
+        assert np.count_nonzero(mine) == board.legal_moves.count()
+        board.push_uci(mate)
+        [best] = moves.after[mine & moves.best]
+        assert np.array_equal(best["board"], positions_of(board.fen())[0]["board"])
+
+
+def test_an_evaluation_ranks_the_moves_first_that_it_finds_best_itself() -> None:
+    own = LinearEvaluation(defaults())
+    found = rank_figure(moves_of(positions_of(*MATES), own), own)
+    assert (found.reciprocal_rank, found.first) == (1.0, 1.0)
+
+
+def test_weights_that_know_no_pieces_rank_moves_worse() -> None:
+    poor = one_phase()
+    poor[:5] = 100.0
+    moves = moves_of(one_of_each_game([SELFPLAY], 1000)[:100], load_net("gen12"))
+    worse, better = (rank_figure(moves, LinearEvaluation(weights)) for weights in (poor, defaults()))
+    assert worse.reciprocal_rank < better.reciprocal_rank - 0.05 and worse.first < better.first
+
+
+def test_a_position_of_each_game_is_drawn_and_no_more_files_are_read_than_needed(tmp_path: Path) -> None:
+    once = one_of_each_game([SELFPLAY], 1000)
+    assert 600 < len(once) <= 710
+    assert np.array_equal(once, one_of_each_game([copied_selfplay(tmp_path)], 1000))
+    assert len(one_of_each_game([SELFPLAY, SELFPLAY], 100)) < 2 * len(once)
+
+
+@pytest.mark.parametrize(("wanted", "is_ranked"), [(20, True), (1000, False), (0, False)])
+def test_the_learner_ranks_moves_where_there_are_games_enough(wanted: int, is_ranked: bool) -> None:
+    request = read_arguments([str(SELFPLAY)]).request
+    request = replace(request, choice=replace(request.choice, ranked=wanted))
+    assert (reading.moves_to_rank(request, [SELFPLAY], None) is not None) == is_ranked
+
+
+@pytest.mark.parametrize(("words", "by_ranks"), [(["--teacher", "off"], True), ([], False)])
+def test_the_prior_is_chosen_by_ranks(words: list[str], by_ranks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--no-cache", *words]).request
+    request = replace(request, choice=replace(request.choice, ranked=0))
+    data = read(request, TERMS, defaults(), SILENT)
+    pulls = iter([0.1, 0.2, 0.3])  # each ranks better than the one before
+    monkeypatch.setattr(rescoring, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
+    settings, _ = fit_all(replace(data, moves=moves_of(positions_of(*MATES), LinearEvaluation(defaults()))), SILENT)
+    assert (next(pulls, None) is None) == by_ranks
+    weakest = request.choice.pulls[-1] * prior_spread(data.sample)
+    assert not by_ranks or settings.prior == weakest
+
+
+def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--teacher", "off", "--no-cache"]).request
+    request = replace(request, choice=replace(request.choice, ranked=0))
+    data = read(request, TERMS, defaults(), SILENT)
+    begun, fit = list[float | None](), fitting.fit
+
+    def stopped(sample: Sample, start: np.ndarray, settings: Settings, *others: Any, **more: Any) -> Fitted:
+        begun.append(settings.prior)
+        return replace(
+            fit(sample, start, replace(settings, prior=1e-3), *others, **more), interrupted=settings.prior is not None
+        )
+
+    monkeypatch.setattr(fitting, "fit", stopped)  # with such a pull nothing moves: the first fit stays the best
+    chosen, found = fit_all(data, SILENT)
+    assert len(begun) == 2 and chosen.prior is None and found.interrupted
+
+
+def test_the_report_says_how_old_and_new_weights_rank_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    heard = list[str]()
+    args = read_arguments([str(copied_selfplay(tmp_path)), "--out", f"{tmp_path}/w.txt", "--json", "--teacher", "off"])
+    args = replace(args, request=replace(args.request, choice=replace(args.request.choice, ranked=20)))
+    carry_out(args, heard.append)
+    found = json.loads(capsys.readouterr().out)["ranks"]
+    assert found["positions"] == 20 and 0 < found["old"]["reciprocal_rank"] < 1 and 0 < found["new"]["first"] < 1
+    assert f"{found['new']['reciprocal_rank']:.3f} (old {found['old']['reciprocal_rank']:.3f})" in " ".join(heard)
+
+
+FULL = set_named("full")
+
+
+def material() -> np.ndarray:
+    """Weights that know the pieces alone, float64[terms]."""
+    weights = np.zeros(len(FULL))
+    weights[:5] = 100, 300, 300, 500, 900
+    return weights
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
+    path = tmp_path / "w" / "start.txt"
+    path.parent.mkdir()
+    save(path, material(), ["the pieces alone"], FULL)
+    return path
+
+
+def test_scores_and_positions_belong_to_the_version_of_own_terms() -> None:
+    weights = defaults()
+    mine, changed = TermSet("mine", terms=TERMS), TermSet("mine", terms=TERMS)
+    mine.version, changed.version = "0123", "4567"
+    scorers = [described_scorer(LinearEvaluation(weights, terms=terms)) for terms in (TERMS, mine, changed)]
+    choices = [described(DEFAULT_SELECTION, weights, terms) for terms in (TERMS, mine, changed)]
+    assert len(set(scorers)) == len(set(choices)) == 3
+    plain = hashlib.blake2b(LinearEvaluation(weights).weights.tobytes(), digest_size=8).hexdigest()
+    assert scorers[0] == f"weights {plain}" and choices[0] == described(DEFAULT_SELECTION, weights)
+
+
+@pytest.fixture(scope="module")
+def games() -> bytes:
+    """A part of the games that come with Merino."""
+    return b"[Event".join(SELFPLAY.read_bytes().split(b"[Event")[:121])
+
+
+def test_the_weights_of_a_set_are_learned_from_games(start: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["learn", str(few_games(start.parent)), "1", str(len(FULL)), "--phases", "2", "--weights", str(start)]
+    assert main([*words, "--no-cache", "--no-match", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert len(summary["weights"]) == 2 * len(FULL) and summary["valid_after"] < summary["valid_before"]
+    terms, learned = load_any(start)
+    assert terms is FULL and "set full\n" in start.read_text()
+    assert learned.tolist() == [line["new"] for line in summary["weights"]]
+    assert load(start.with_suffix(".old"), FULL).tolist() == material().tolist()
+
+
+def test_rows_of_a_set_times_its_weights_are_its_scores(games: bytes) -> None:
+    block = block_of_games(read_games(games))
+    rows = rows_of_block(block, FULL)
+    weights = np.concatenate([material(), 1.1 * material()])
+    assert rows.features.shape == (len(block), len(FULL))
+    check_rows(block, rows, weights, FULL)
+    rows.features[:, 1] += np.int16(2 * FEATURE_SCALE)
+    with pytest.raises(LearnError, match="internal error"):
+        check_rows(block, rows, weights, FULL)
+
+
+def test_what_the_cells_of_a_table_share_goes_to_the_term_that_counts_the_same(games: bytes) -> None:
+    block = block_of_games(read_games(games))
+    sample, size = split(rows_of_block(block, FULL), Settings()), 2 * len(FULL)
+    weights = np.random.default_rng(5).uniform(-100, 100, size)
+    centring = centring_of(sample, FULL, 2, np.arange(size))
+    assert centring is not None
+    centred, often = centring @ weights, carrier_counts(sample, 2)[:, 0]
+    before, after = (white_scores_of(block.positions, each, FULL) for each in (weights, centred))
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-6)
+    places = {each.name: at for each, at in FULL.to_read()}
+    for name in ("KnightSquare", "RookMobility", "KingSquare", "PassedOwnKing"):
+        for phase in range(2):
+            cells = np.arange(places[name].start, places[name].stop) + phase * len(FULL)
+            assert abs(often[cells] @ centred[cells]) < 1e-6 < abs(often[cells] @ weights[cells])
+    knight = places["KnightValue"].start
+    held = centring_of(sample, FULL, 2, np.delete(np.arange(size), knight))
+    assert held is not None
+    kept = held @ weights
+    assert kept[knight] == weights[knight] and kept[knight + len(FULL)] != weights[knight + len(FULL)]
+    assert np.array_equal(kept[places["KnightSquare"]], weights[places["KnightSquare"]])
+    assert centring_of(sample, TERMS, 2, np.arange(size)) is None
+
+
+def test_positions_are_chosen_and_scored_by_the_set_of_the_weights(games: bytes) -> None:
+    few = block_of_games(read_games(games)).positions[:40].copy()
+    assert 0 < np.count_nonzero(select_quiet(few, material(), Quiet.ONLY, FULL)) <= 40
+    other = material()
+    other[5:] = 50  # all else counts, too
+    searches = [Rescore(50, LinearEvaluation(weights, terms=FULL)) for weights in (material(), other)]
+    scores = [search.scores_of(few, np.zeros(1, dtype=np.uint64)) for search in searches]
+    assert not np.array_equal(*scores)
+
+
+def test_terms_are_counted_and_named_in_the_set_of_the_weights(start: Path) -> None:
+    chosen = read_arguments(["a.pgn", "--terms", "KingAttack,hanging", "--weights", str(start)])
+    cells = tuple(term.name for term in FULL if term.table is not None and term.table.name == "KingAttack")
+    assert chosen.request.settings.names == ("Hanging", *cells) and len(cells) > 5
+    chosen = read_arguments(["a.pgn", "1", str(len(FULL)), "--weights", str(start)])
+    assert chosen.request.settings.last == len(FULL) > len(TERMS)
+    with pytest.raises(UsageError, match="there is no term 'VAL_P'"):
+        read_arguments(["a.pgn", "--terms", "VAL_P", "--weights", str(start)])
+    with pytest.raises(UsageError, match=f"terms are numbered 1 to {len(FULL)}"):
+        read_arguments(["a.pgn", "1", str(len(FULL) + 1), "--weights", str(start)])
+
+
+def test_settings_that_name_no_last_term_go_to_the_end_of_the_set() -> None:
+    assert Settings().of_set(FULL).moving == f"6..{len(FULL)}" and Settings().of_set(TERMS).moving == f"6..{len(TERMS)}"
+
+
+def test_of_many_terms_that_may_move_the_first_are_named() -> None:
+    names = tuple(term.name for term in TERMS)
+    assert Settings(names=names[:8]).moving == ", ".join(names[:8])
+    assert Settings(names=names).moving == ", ".join(names[:8]) + " and 19 more"
+    with pytest.raises(LearnError, match="terms are numbered"):
+        Settings(last=len(FULL)).of_set(TERMS)
+    with pytest.raises(LearnError, match="no term named Hanging"):
+        Settings(names=("Hanging",)).of_set(TERMS)
+
+
+def test_a_plan_of_improve_keeps_the_set() -> None:
+    plan = Plan(set="full")
+    assert Plan.from_json(plan.as_json()) == plan and plan.terms is FULL
+    assert plan.settings(1).last == len(FULL) and Plan.from_json({}).terms is TERMS
+    with pytest.raises(ValueError, match="no set of terms named 'other'"):
+        Plan.from_json({"set": "other"})
+    with pytest.raises(LearnError, match=f"terms are numbered 1..{len(FULL)}"):
+        Plan(set="full", last=len(FULL) + 1).check()

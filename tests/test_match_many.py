@@ -10,8 +10,8 @@ import chess.pgn
 import numpy as np
 import pytest
 
+from merino.app.console.learning import run_learn
 from merino.app.shell.cli import main
-from merino.app.shell.learn import run_learn
 from merino.eval.families import load as load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, defaults, load, save
 from merino.match.config import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl

@@ -9,7 +9,7 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell.learn import run_plot
+from merino.app.console.learning import run_plot
 from merino.core.common.command import CommandError
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Shape, quantised
@@ -24,7 +24,7 @@ from merino.lab.nets.plots import (
     weights_by_square,
 )
 from merino.lab.nets.starting import random_layers
-from merino.learn.errors import LearnError
+from merino.learn.request import LearnError
 from tests.test_features import records
 
 

@@ -46,7 +46,7 @@ from merino.lab.nets.training import (
     learned_by,
     recipe_of,
 )
-from merino.learn.errors import TrainingError
+from merino.learn.request import TrainingError
 from tests.test_features import boards, records
 from tests.test_net import random_net
 

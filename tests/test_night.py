@@ -50,11 +50,10 @@ from merino.lab.nets.plots import NIGHT_PICTURES, _nets_ladder
 from merino.lab.nets.shapes import SUPPORTED, caution, games_to_teach, supported_by
 from merino.lab.nets.starting import fault_of_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
-from merino.learn.errors import LearnError, TrainingError
 from merino.learn.improve import rounds
 from merino.learn.improve.rounds import Finished, StepContext, Until
 from merino.learn.plots import draw
-from merino.learn.request import Events
+from merino.learn.request import Events, LearnError, TrainingError
 from merino.match.games import MatchError, Tally
 from tests.fake_remote import FakeRemote
 from tests.killing import dies_at

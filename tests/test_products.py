@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from merino.eval.linear.phases import STAGES, shares_of_phases
-from merino.learn.loss_and_gradient import products_of_columns, products_of_pairs
+from merino.learn.sample import products_of_columns, products_of_pairs
 
 ROWS, TERMS = 300, 40
 

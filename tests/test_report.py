@@ -18,8 +18,8 @@ from merino.engine.search.limits import Limits, Line, Score, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default, load
 from merino.eval.linear.family import LinearEvaluation
+from merino.learn.judging import Summary, WeightLine
 from merino.learn.procedure import InstallOutcome, LearnResult, Verdict
-from merino.learn.report import Summary, WeightLine
 from merino.match.games import Tally
 from merino.match.runner import MatchResult
 from merino.study import reporting

@@ -37,7 +37,7 @@ from merino.formats.packed import PackedError, with_checks, without_checks
 from merino.formats.packed_files import all_positions, write_packed_file
 from merino.lab.nets.position_blocks import open_blocks
 from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
-from merino.learn.errors import TrainingError
+from merino.learn.request import TrainingError
 from merino.match.games import MatchError, Tally
 from merino.match.keeping import MatchKeeper
 from merino.study.annotated_files import Partial

@@ -14,7 +14,7 @@ import merino.eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from merino.app.console import shared
 from merino.app.console.commands import COMMANDS as CONSOLE_COMMANDS
 from merino.app.console.commands import Section
-from merino.app.console.learn_options import learn_parser
+from merino.app.console.learning import learn_parser
 from merino.app.shell.cli import COMMANDS
 from merino.engine.search.parameters import PARAMETERS, by_name, parameters_for
 from merino.engine.uci.options import OPTIONS, UciOption

@@ -25,13 +25,20 @@ from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.weights import SHIPPED, load
 from merino.formats.sources import SourceError, digest
-from merino.learn.errors import LearnError, LearnStoppedError
 from merino.learn.improve.rounds import RoundPlan, StepContext, StepStoppedError, play_games, play_match
-from merino.learn.positions import Selection
+from merino.learn.judging import load_record
 from merino.learn.procedure import learn_from_files
-from merino.learn.report import load_record
-from merino.learn.request import ARTICLE, DEFAULT_SETTINGS, NO_CHOICE, LearnRequest, Settings
-from merino.learn.sample import Target
+from merino.learn.request import (
+    ARTICLE,
+    DEFAULT_SETTINGS,
+    NO_CHOICE,
+    LearnError,
+    LearnRequest,
+    LearnStoppedError,
+    Selection,
+    Settings,
+    Target,
+)
 from merino.match.games import MatchError
 from merino.match.report import signed
 from merino.match.statistics import estimate
@@ -116,7 +123,7 @@ def run_article(words: Sequence[str]) -> int:
     run, folder = ArticleRun(**given(vars(args), ArticleRun)), args.state or Path("article")
     say, stream = shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)
     rows, interrupted = list[Row](), False
-    with errors_named("article", SourceError, EvaluationError, MatchError), shown(say, stream) as events:
+    with errors_named("article", SourceError, EvaluationError, MatchError), shown(say, stream=stream) as events:
         say(f"{'version':<12}{'games':>8}{'positions':>11}{'match':>7}{'Elo (95%)':>16}{'article':>10}")
         context = StepContext(args.concurrency or cores(), replace(events, say=lambda _: None), lambda: None)
         try:

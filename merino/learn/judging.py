@@ -1,64 +1,196 @@
-"""The stage that judges: a fit is judged on games kept apart, and matches find how much of its step to take.
+"""The stage that judges: a fit is judged on games kept apart, matches find how much of its step to take, and a report.
 
 The gain is the fall of the error on those games, with a game as the unit. A lower error does not predict strength:
 between the whole step from the old weights to the new ones and parts of it, heats of short matches decide. The gain of
 a share of the step is a curve through what the shares that played have gained, and its top is taken.
+
+The report is a summary, also as text, and the record that `merino plot` draws. Calibration: positions predicted to be
+worth 70% of the points should score 70%.
 """
 
-from __future__ import annotations
-
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.registry import TERMS, Term, TermSet
-from merino.learn.fitting import (
-    ACCEPTED_Z,
-    FEW_GAMES,
-    BestFit,
-    FitCallback,
-    FitProblem,
-    Fitted,
-    Gain,
-    Learned,
-    approach,
-    fit,
-    sandwich_errors,
-)
-from merino.learn.loss_and_gradient import Detail, errors_by_game, gather
-from merino.learn.reading import TrainingData
-from merino.learn.report import Ranks, Seconds, Summary, Tried, record_of, render, summarise
-from merino.learn.request import Events, Say, Settings, Task, start_of
-from merino.learn.rescoring import rank_figure
-from merino.learn.sample import VALIDATION_SHARE, FitParameters, Sample
+from merino.core.common import files, sealed, text
+from merino.eval.linear import family, registry
+from merino.eval.linear.phases import SUFFIXES, column_names, phases_of
+from merino.eval.material import FULL_BOARD
+from merino.learn import fitting, reading, rescoring
+from merino.learn import sample as samples
+from merino.learn.fitting import ACCEPTED_Z, FitProblem, Fitted
+from merino.learn.request import SILENT, Events, LearnError, LearnRequest, Say, Settings
+from merino.learn.sample import FitParameters, Sample, Sums
+from merino.match import prove, statistics
 from merino.match.players import OwnPlayer
-from merino.match.prove import Belief, Heats, expected_gains, play_heats
 from merino.match.report import duration, signed
-from merino.match.statistics import estimate, score_of
 
 WHOLE = 1.0
 # A share s of a step gains a * s - b * s**2. What a and b are before any game, and the deviations from that, are from
 # heats of ten runs, from weak weights and from good ones (docs/lab/learning.md).
-RISE, BEND = score_of(100.0) - 0.5, score_of(90.0) - 0.5
-RISE_SPREAD, BEND_SPREAD = score_of(100.0) - 0.5, score_of(50.0) - 0.5
+RISE, BEND = statistics.score_of(100.0) - 0.5, statistics.score_of(90.0) - 0.5
+RISE_SPREAD, BEND_SPREAD = statistics.score_of(100.0) - 0.5, statistics.score_of(50.0) - 0.5
 NAMES = {WHOLE: "the whole step", 0.5: "half of the step", 0.25: "a quarter of the step"}
 CURVE = np.arange(2, 21) / 20  # the candidate shares
+CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
+RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
+ALIKE = 0.8  # correlation above which two terms are hard to distinguish
+FROZEN = "frozen"  # the flag of weights that did not move
+FORMAT = "merino learning record 1"
+ENDGAME = "in the endgame"
+BINS = 20
+MAX_ROWS = 500_000  # that are calibrated by, of a larger sample evenly spaced ones
+ROWS_OF_TWINS = 25_000  # at least, by which twins are found
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The fall of the error on validation games, and its standard error, paired by game.
+
+    `folds` is the number of parts in cross-validation; 1 for the validation set alone.
+    """
+
+    decrease: float
+    error: float
+    folds: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned(Fitted):
+    """A fit with the sums at its end, and its gain.
+
+    `spread` is the standard error of each weight, float64[weights], 0 for frozen ones.
+    """
+
+    after: Sums
+    gain: Gain
+    spread: np.ndarray
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the validation error fell, and fell significantly."""
+        return self.after.valid < self.before.valid and self.gain.decrease > ACCEPTED_Z * self.gain.error
 
 
 def learn(
-    sample: Sample, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
+    sample: Sample,
+    weights: np.ndarray,
+    settings: Settings,
+    terms: Sequence[registry.Term] = registry.TERMS,
+    events: Events = SILENT,
 ) -> Learned:
     """Fit the free weights and judge the fit; Ctrl-C ends the fit and keeps the best so far.
 
     `weights` and `terms` are in the order of the columns of the sample. Raises LearnError if weights of two phases
     would have to become weights of one.
     """
-    start = start_of(weights, settings.phases, len(terms))
-    return judge(sample, fit(sample, start, settings, callback, terms), settings)
+    start = reading.start_of(weights, settings.phases, len(terms))
+    return judge(sample, fitting.fit(sample, start, settings, terms, events), settings)
+
+
+@dataclass(frozen=True)
+class WeightLine:
+    """A weight, or its value in the phase that its name ends with: before, after, 95% interval, and warnings.
+
+    `positions` and `games` are those of the training set in which its term is not 0. `clear` says whether the change is
+    significant, that is, whether the interval excludes the old weight; None if nothing changed. `table` is the name of
+    the table that it is a cell of, None for a term that stands alone.
+    """
+
+    name: str
+    old: float
+    new: float
+    low: float
+    high: float
+    positions: int
+    games: int
+    clear: bool | None
+    flags: tuple[str, ...]
+    table: str | None = None
+
+    @property
+    def clear_word(self) -> str:
+        """Whether the change is significant, in a table."""
+        return {True: "yes", False: "no", None: ""}[self.clear]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A share of the step that played heats: in words, as a number, and its result with 95% error."""
+
+    way: str
+    share: float
+    games: int
+    elo: float
+    elo_error: float
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """How old and new weights rank moves in so many positions; see `learn.rescoring`."""
+
+    positions: int
+    old: rescoring.RankFigure
+    new: rescoring.RankFigure
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The results of a run, for people and programs. `target` describes in words what the errors are measured against.
+
+    `games` and `positions` are those of both sets. `gain` is the fall of the displayed error on validation games,
+    `gain_error` its standard error, paired by game, and `folds` the number of parts in cross-validation, 1 for the
+    validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
+    `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
+    `tried` are the shares of the step that were compared by heats, and `ranks` says how the weights rank moves, if it
+    was measured.
+    """
+
+    games: int
+    positions: int
+    train_games: int
+    train_positions: int
+    valid_games: int
+    valid_positions: int
+    k_before: float
+    k: float
+    train_before: float
+    train_after: float
+    valid_before: float
+    valid_after: float
+    gain: float
+    gain_error: float
+    folds: int
+    accepted: bool
+    interrupted: bool
+    method: str
+    target: str
+    seconds: float
+    reading_seconds: float
+    weights: tuple[WeightLine, ...]
+    verdict: str = ""
+    written: str | None = None
+    in_use: bool = False
+    match: dict[str, Any] | None = None
+    tried: tuple[Tried, ...] = ()
+    ranks: Ranks | None = None
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the new weights predict games kept aside worse than the old ones."""
+        return self.gain < 0 or self.valid_after > self.valid_before
+
+    def as_json(self) -> dict[str, object]:
+        """Plain data for `json.dumps`; an infinite Elo is null."""
+        tried = [
+            asdict(each) | {name: sealed.finite(getattr(each, name)) for name in ("elo", "elo_error")}
+            for each in self.tried
+        ]
+        return asdict(self) | {"installed": self.in_use, "tried": tried}
 
 
 def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
@@ -67,10 +199,11 @@ def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
     If the gain is not significant, or the games are few, it is measured by cross-validation.
     """
     start, end, problem = fitted.start, fitted.end, fitted.problem
-    after = gather(sample, end, Detail.PRODUCTS)
+    after = samples.gather(sample, end, samples.Detail.PRODUCTS)
     gain = _gain(_error_decreases(sample, start, end))
     in_doubt = (
-        gain.decrease <= ACCEPTED_Z * gain.error or len(sample.games(False)) + len(sample.games(True)) <= FEW_GAMES
+        gain.decrease <= ACCEPTED_Z * gain.error
+        or len(sample.games(False)) + len(sample.games(True)) <= fitting.FEW_GAMES
     )
     if gain.decrease > 0 and in_doubt and not fitted.interrupted and not settings.split_by_position:
         gain = _cross_validated(sample, start, end, problem, settings.seed)
@@ -78,23 +211,38 @@ def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
     return Learned(**vars(fitted), after=after, gain=gain, spread=spread)
 
 
-def part_of_step(sample: Sample, learned: Learned, share: float) -> Learned:
-    """The same fit with only this share of its step from the start, rounded; its gain is on the validation set.
+def sandwich_errors(sample: Sample, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:
+    """Standard errors of the weights at an optimum, float64[weights], by the sandwich formula clustered by game.
 
-    Weights that were not fitted, such as the zeros of terms that were left out, are those of the whole step.
+    `sums` must be those at `parameters`, with products. Frozen weights get 0. Formula: K.-Y. Liang and S. Zeger (1986).
     """
-    start, end, problem = learned.start, learned.end, learned.problem
-    weights = end.weights.copy()
-    weights[problem.free] = (start.weights + share * (end.weights - start.weights))[problem.free]
-    between = problem.rounded(replace(end, weights=weights))
+    free, size = problem.free, len(problem.free) + problem.fit_k
+    inverse = np.linalg.pinv(problem.matrix(sums, parameters)[:size, :size])
+    products = samples.products_by_game(sample, parameters, problem.directions(parameters)[:, :size])
+    spread = np.zeros(len(free)) if problem.spread is None else problem.spread[free]
+    held_back = np.append(problem.ridge(sums) * spread, 0.0)[:size]  # the part of the variance due to the prior
+    covariance = (inverse @ (products + np.diag(held_back**2)) @ inverse)[: len(free), : len(free)]
+    if problem.centring is not None:
+        centring = problem.centring[np.ix_(free, free)]
+        covariance = centring @ covariance @ centring.T
+    errors = np.zeros(len(problem.bounds))
+    errors[free] = np.sqrt(np.maximum(np.diag(covariance), 0))
+    return errors
+
+
+def part_of_step(sample: Sample, learned: Learned, share: float) -> Learned:
+    """The same fit with only this share of its step from the start, rounded; its gain is on the validation set."""
+    start, end = learned.start, learned.end
+    weights = start.weights + share * (end.weights - start.weights)
+    between = learned.problem.rounded(replace(end, weights=weights))
     gain = _gain(_error_decreases(sample, start, between))
-    after, spread = gather(sample, between), share * learned.spread
+    after, spread = samples.gather(sample, between), share * learned.spread
     return replace(learned, end=between, after=after, gain=gain, spread=spread)
 
 
 def _error_decreases(sample: Sample, start: FitParameters, end: FitParameters) -> np.ndarray:
     """The decrease of the summed validation error, and the weight, of each validation game: float64[games, 2]."""
-    old, new = errors_by_game(sample, start), errors_by_game(sample, end)
+    old, new = samples.errors_by_game(sample, start), samples.errors_by_game(sample, end)
     has_rows = old[:, 1] > 0
     return np.column_stack([(old - new)[has_rows, 0], old[has_rows, 1]])
 
@@ -116,17 +264,16 @@ def _cross_validated(sample: Sample, start: FitParameters, end: FitParameters, p
     """
     decreases = [_error_decreases(sample, start, end)]
     games = np.random.default_rng(seed).permutation(sample.games(is_validation=False))
-    parts = np.array_split(games, round(1 / VALIDATION_SHARE) - 1)
+    parts = np.array_split(games, round(1 / samples.VALIDATION_SHARE) - 1)
     for part in parts:
         if len(part):
             fold = sample.with_validation(part)
-            fitted = problem.rounded(approach(fold, end, problem, FitCallback()))
+            fitted = problem.rounded(fitting.approach(fold, end, problem))
             decreases.append(_error_decreases(fold, start, fitted))
     return _gain(np.concatenate(decreases), len(decreases))
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """A share of the step of a fit, judged."""
 
     share: float
@@ -140,53 +287,53 @@ class Way:
 
 @dataclass(frozen=True)
 class Judged:
-    """A task with the settings of the fit that answers it, its summary, and its record, if one is wanted."""
+    """The fit that answers a request with these settings, its summary, and its record, if one is wanted."""
 
-    task: Task
+    request: LearnRequest
+    terms: registry.TermSet
     learned: Learned
     summary: Summary
     record: dict[str, Any] | None
 
-    def tell(self, say: Say) -> None:
+    def report(self, say: Say) -> None:
         """Report the result."""
         if self.learned.interrupted:
             say("Interrupted: the best so far is kept.")
-        for line in render(self.summary, self.task.request.settings.root_of_sum):
+        for line in render(self.summary, self.request.settings.root_of_sum):
             say(line)
 
 
-def judge_fit(best: BestFit, heats: Heats | None, events: Events, wants_record: bool) -> Judged:
+def judge_fit(
+    data: reading.TrainingData,
+    settings: Settings,
+    fitted: Fitted,
+    heats: prove.Heats | None,
+    events: Events,
+    wants_record: bool,
+) -> Judged:
     """The fit, or the best part of its step by heats, if there are any, with all that there is to report of it."""
-    data, settings = best.data, best.settings
-    learned, tried, seconds = judge(data.sample, best.fitted, settings), tuple[Tried, ...](), 0.0
+    learned, tried, seconds = judge(data.sample, fitted, settings), tuple[Tried, ...](), 0.0
+    request, terms = replace(data.request, settings=settings), data.terms
     if heats is not None and learned.accepted and not learned.interrupted:
-        ways = _with_shares(data.sample, learned, data.task.request.choice.shares)
+        ways = _with_shares(data.sample, learned, request.choice.shares)
         if len(ways) > 1:
             began = time.perf_counter()
             learned, tried = _by_heats(ways, data, heats, events)
             seconds = time.perf_counter() - began
-    task = replace(data.task, request=replace(data.task.request, settings=settings))
-    spent = Seconds(data.seconds, time.perf_counter() - task.began - seconds)
+    ranks = None
+    if data.moves is not None:
+        ends = (family.LinearEvaluation(end.weights, terms=terms) for end in (learned.start, learned.end))
+        ranks = Ranks(data.moves.positions, *(rescoring.rank_figure(data.moves, end) for end in ends))
     summary = replace(
-        summarise(data.sample, learned, settings, data.games, spent, task.terms),
+        summarise(data.sample, learned, settings, terms),
+        games=data.games,
+        seconds=time.perf_counter() - data.began - seconds,
+        reading_seconds=data.seconds,
         tried=tried,
-        ranks=_ranks(data, learned),
+        ranks=ranks,
     )
-    record = None
-    if wants_record:
-        record = record_of(
-            data.sample, learned, settings, summary, task.request.files, task.terms, task.request.has_random_moves
-        )
-    return Judged(task, learned, summary, record)
-
-
-def _ranks(data: TrainingData, learned: Learned) -> Ranks | None:
-    """How old and new weights rank the moves of the data."""
-    if data.moves is None:
-        return None
-    ends = (learned.start.weights, learned.end.weights)
-    old, new = (rank_figure(data.moves, LinearEvaluation(each, terms=data.task.terms)) for each in ends)
-    return Ranks(data.moves.positions, old, new)
+    record = record_of(data.sample, learned, summary, request, terms) if wants_record else None
+    return Judged(request, terms, learned, summary, record)
 
 
 def _with_shares(sample: Sample, learned: Learned, shares: Sequence[float]) -> list[Way]:
@@ -196,20 +343,24 @@ def _with_shares(sample: Sample, learned: Learned, shares: Sequence[float]) -> l
 
 
 def _by_heats(
-    ways: Sequence[Way], data: TrainingData, heats: Heats, events: Events
+    ways: Sequence[Way], data: reading.TrainingData, heats: prove.Heats, events: Events
 ) -> tuple[Learned, tuple[Tried, ...]]:
     """The share of the step that gains most by heats against the old weights, and what was tried."""
-    games, control, say, terms = heats.games(len(ways)), heats.time_control, events.say, data.task.terms
+    games, control, say, terms = heats.games(len(ways)), heats.time_control, events.say, data.terms
     say(
         f"{len(ways)} shares of the step are compared in {games} games against the old weights, {control} a move; "
         "after each round the better half plays on."
     )
     began = time.perf_counter()
-    players = [_player(way.name, way.learned.end.weights, terms) for way in ways]
-    old = _player("the old weights", ways[0].learned.start.weights, terms)
-    about, threads = belief([way.share for way in ways]), data.task.request.concurrency
-    found = play_heats(players, old, heats, about, events.match_state, threads)
-    tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
+    players = [OwnPlayer(way.name, family.LinearEvaluation(way.learned.end.weights, terms=terms)) for way in ways]
+    old = OwnPlayer("the old weights", family.LinearEvaluation(ways[0].learned.start.weights, terms=terms))
+    about, threads = belief([way.share for way in ways]), data.request.concurrency
+    found = prove.play_heats(players, old, heats, about, events.match_state, threads)
+    elos = [statistics.estimate(pairs) for pairs in found.pairs]
+    tried = tuple(
+        Tried(way.name, way.share, 2 * int(pairs.sum()), elo.elo, elo.elo_error)
+        for way, pairs, elo in zip(ways, found.pairs, elos, strict=True)
+    )
     for each in tried:
         if each.games:
             say(f"  {each.way}: {each.games} games, Elo {signed(each.elo, each.elo_error)}")
@@ -222,7 +373,7 @@ def _by_heats(
 
 def _top_of_curve(sample: Sample, ways: Sequence[Way], pairs: Sequence[np.ndarray], best: Way) -> Way:
     """The share that is expected to gain most after these games, or `best` if its error does not fall."""
-    gains = expected_gains(pairs, belief([*(way.share for way in ways), *CURVE.tolist()]))
+    gains = prove.expected_gains(pairs, belief([*(way.share for way in ways), *CURVE.tolist()]))
     share = float(CURVE[np.argmax(gains[len(ways) :])])
     whole = next(way for way in ways if way.share == WHOLE)
     if share == WHOLE:
@@ -231,17 +382,235 @@ def _top_of_curve(sample: Sample, ways: Sequence[Way], pairs: Sequence[np.ndarra
     return found if found.learned.accepted else best
 
 
-def belief(shares: Sequence[float]) -> Belief:
+def belief(shares: Sequence[float]) -> prove.Belief:
     """The gains that shares of a step are believed to have before any game."""
     share = np.array(shares)
     spread = RISE_SPREAD**2 * np.outer(share, share) + BEND_SPREAD**2 * np.outer(share**2, share**2)
-    return Belief(RISE * share - BEND * share**2, spread)
+    return prove.Belief(RISE * share - BEND * share**2, spread)
 
 
-def _player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:
-    return OwnPlayer(name, LinearEvaluation(weights, terms=terms))
+def summarise(
+    sample: Sample, learned: Learned, settings: Settings, terms: Sequence[registry.Term] = registry.TERMS
+) -> Summary:
+    """The summary of a fit to a sample; it took no time, and all games with positions are counted."""
+    errors = [sums.errors(settings.root_of_sum) for sums in (learned.before, learned.after)]
+    (train_before, valid_before), (train_after, valid_after) = errors
+    validation, train_games, valid_games = sample.validation_rows, len(sample.games(False)), len(sample.games(True))
+    scale = 1.0
+    if settings.root_of_sum:  # a difference of roots is that of the squares divided by the sum of the roots
+        scale = valid_before**2 / learned.before.valid / (valid_before + valid_after)
+    return Summary(
+        games=len(sample.results),
+        positions=sample.size,
+        train_games=train_games,
+        train_positions=sample.size - validation,
+        valid_games=valid_games,
+        valid_positions=validation,
+        k_before=learned.start.k,
+        k=learned.end.k,
+        train_before=train_before,
+        train_after=train_after,
+        valid_before=valid_before,
+        valid_after=valid_after,
+        gain=scale * learned.gain.decrease,
+        gain_error=scale * learned.gain.error,
+        folds=learned.gain.folds,
+        accepted=learned.accepted,
+        interrupted=learned.interrupted,
+        method=settings.method,
+        target=settings.target.describe(),
+        seconds=0.0,
+        reading_seconds=0.0,
+        weights=tuple(_lines(sample, learned, terms)),
+    )
 
 
-def _tried(way: Way, pairs: np.ndarray) -> Tried:
-    found = estimate(pairs)
-    return Tried(way.name, way.share, 2 * int(pairs.sum()), found.elo, found.elo_error)
+def _lines(sample: Sample, learned: Learned, terms: Sequence[registry.Term]) -> Iterator[WeightLine]:
+    phases = phases_of(learned.end.weights, len(terms))
+    names = column_names(terms, phases)
+    twins, counts = _twins(sample, learned, names), samples.carrier_counts(sample, phases)
+    for index, name in enumerate(names):
+        term, is_free = terms[index % len(terms)], index in learned.problem.free
+        old, new = float(learned.start.weights[index]), float(learned.end.weights[index])
+        width = CONFIDENCE * float(learned.spread[index])
+        positions, games = (int(count) for count in counts[index])
+        remarks = {
+            FROZEN: not is_free,
+            "at its bound": is_free and new in term.bounds,
+            f"rare: {text.counted(games, 'game')}": is_free and games < RARE_GAMES,
+            "sign against its meaning": is_free and term.sign * new < 0,
+        }
+        flags = *(flag for flag, holds in remarks.items() if holds), *(f"hard to tell from {o}" for o in twins[index])
+        clear, table = None if new == old else abs(new - old) >= width, term.table.name if term.table else None
+        yield WeightLine(name, old, new, new - width, new + width, positions, games, clear, flags, table)
+
+
+def _twins(sample: Sample, learned: Learned, names: Sequence[str]) -> list[list[str]]:
+    """For each weight, the free weights whose features correlate with its own, by evenly spaced rows."""
+    step = max(1, sample.size // ROWS_OF_TWINS)
+    part, stages = sample.features[::step].astype(np.float32), sample.stage[::step]
+    if len(names) > sample.terms:
+        share = (stages[:, None] / FULL_BOARD).astype(np.float32)
+        part = np.hstack([part * share, part * (1 - share)])
+    deviation = part.std(axis=0)
+    seen = [int(index) for index in learned.problem.free if deviation[index] > 0]
+    correlation = np.corrcoef(part[:, seen].T) if len(seen) > 1 else np.eye(len(seen))
+    twins: list[list[str]] = [[] for _ in names]
+    for row, column in np.argwhere((np.abs(correlation) > ALIKE) & ~np.eye(len(seen), dtype=bool)):
+        twins[seen[row]].append(names[seen[column]])
+    return twins
+
+
+def record_of(
+    sample: Sample,
+    learned: Learned,
+    summary: Summary,
+    request: LearnRequest,
+    terms: Sequence[registry.Term] = registry.TERMS,
+) -> dict[str, Any]:
+    """All that there is to draw of a run, as plain data.
+
+    Where the sample has random-move positions, which have no result, there is no calibration: its lists are empty.
+    """
+    began, phases = learned.steps[0].at, phases_of(learned.end.weights, len(terms))
+    groups, steps = [term.group.title for term in terms] * phases, []
+    for step in learned.steps:
+        train, valid = step.sums.errors(request.settings.root_of_sum)
+        weights = [round(float(weight), 3) for weight in step.parameters.weights]
+        found = {"seconds": round(step.at - began, 3), "train": train, "valid": valid, "k": step.parameters.k}
+        steps.append(found | {"weights": weights})
+    ends = {"before": learned.start, "after": learned.end}
+    return {
+        "format": FORMAT,
+        "files": list(request.files),
+        "settings": asdict(request.settings),
+        "summary": summary.as_json(),
+        "terms": [{"name": name, "group": g} for name, g in zip(column_names(terms, phases), groups, strict=True)],
+        "free": [int(index) for index in learned.problem.free],
+        "steps": steps,
+        "calibration": {
+            name: [] if request.has_random_moves else [asdict(each) for each in calibration(sample, end)]
+            for name, end in ends.items()
+        },
+    }
+
+
+def load_record(path: Path) -> dict[str, Any]:
+    """Read a record; raises LearnError."""
+    with files.faults_named(path, "a record of a run of learn", LearnError):
+        record = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
+        if record.get("format") != FORMAT:
+            raise ValueError(f'its "format" is not {FORMAT!r}')
+    return record
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Positions with similar predictions: the means of prediction and result, and the number of positions.
+
+    `error` is the standard error of the mean result, clustered by game.
+    """
+
+    predicted: float
+    scored: float
+    error: float
+    positions: int
+
+
+def calibration(sample: Sample, parameters: FitParameters) -> list[Bin]:
+    """The validation set in bins of equal size, by ascending prediction; without those that weigh nothing.
+
+    Of a large sample evenly spaced rows are taken.
+    """
+    rows = np.flatnonzero(sample.is_validation)
+    rows, game_count = rows[:: max(1, len(rows) // MAX_ROWS)], len(sample.results)
+    scores = samples.scores_of(sample, parameters.weights)[rows].astype(np.float64)
+    predicted, label = 1 / (1 + np.exp(-parameters.inverse_k * scores)), sample.results[sample.game[rows]]
+    place = np.searchsorted(np.quantile(predicted, np.linspace(0, 1, BINS + 1)[1:-1]), predicted)
+    weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
+    total, forecast, points = (np.bincount(place, each, BINS) for each in (weight, weight * predicted, weight * label))
+    means = points / np.where(total, total, 1.0)
+    codes, of_game = np.unique(place * game_count + sample.game[rows], return_inverse=True)
+    squares = np.bincount(codes // game_count, np.bincount(of_game, weight * (label - means[place])) ** 2, BINS)
+    counts = np.bincount(place, minlength=BINS)
+    return [
+        Bin(
+            float(forecast[number] / total[number]),
+            float(means[number]),
+            float(np.sqrt(squares[number]) / total[number]),
+            int(counts[number]),
+        )
+        for number in np.flatnonzero(total)
+    ]
+
+
+_ROW = "{:20} {:>6} {:>6} {:>6} {:>14} {:>5} {:>9} {:>6}".format  # of a table of weights
+_ERROR_ROW = "{:20} {:>7} {:>10} {:>10} {:>10} {:>10}".format
+
+
+def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
+    """The summary as lines of text; rows of tables have at most COLUMNS characters, other lines are for `fold`."""
+    places = {line.name.removesuffix(SUFFIXES[0]): place for place, line in enumerate(summary.weights)}
+    lines, tables = [], dict[tuple[str, str], list[WeightLine]]()
+    remarks, is_split = list[str](), False
+    for line in sorted(
+        summary.weights, key=lambda line: places[line.name.removesuffix(SUFFIXES[0]).removesuffix(SUFFIXES[1])]
+    ):  # both values of a weight together
+        is_split |= (is_late := line.name.endswith(SUFFIXES[1]))
+        if line.table is not None:
+            tables.setdefault((line.table, f"  {ENDGAME}" if is_late else line.table), []).append(line)
+            continue
+        interval = FROZEN if FROZEN in line.flags else f"{round(line.low)} .. {round(line.high)}"
+        name, change = f"  {ENDGAME}" if is_late else line.name.removesuffix(SUFFIXES[0]), line.new - line.old
+        values = f"{line.old + 0.0:g}", f"{line.new + 0.0:g}", f"{change:+g}" if change else ""
+        lines.append(_ROW(name, *values, interval, line.clear_word, line.positions, line.games))
+        if flags := [flag for flag in line.flags if flag != FROZEN]:
+            remarks.append(f"  {line.name}: {', '.join(flags)}")
+    lines = ["", _ROW("term", "before", "after", "change", "95% interval", "clear", "positions", "games"), *lines]
+    if tables:  # means over the cells without their signs, positions and games of the cell that is seen most
+        head = "table, mean size", "before", "after", "change", "cells", "clear", "positions", "games"
+        lines += ["", _ROW(*head)]
+    for (_, name), cells in tables.items():
+        sizes = np.abs([(line.old, line.new, line.new - line.old) for line in cells]).mean(axis=0)
+        clear = sum(line.clear is True for line in cells)
+        most = max(line.positions for line in cells), max(line.games for line in cells)
+        lines.append(_ROW(name, *(f"{size:.1f}" for size in sizes), len(cells), clear, *most))
+    lines.append("")
+    if is_split:
+        lines.append("The first value of a term is that of the middlegame; positions count for the nearer phase.")
+    lines.append("95% interval: a game counts as one observation.")
+    lines.append("Clear: whether the change is larger than its noise. Positions and games: training set.")
+    kind = "root of the weighted sum over positions" if root_of_sum else "mean"
+    lines += [*remarks, "", f"Error, {kind}: White's points predicted against {summary.target}."]
+    lines.append(_ERROR_ROW("", "games", "positions", "before", "after", "fall"))
+    for name, games, positions, *errors in (
+        ("Training set", summary.train_games, summary.train_positions, summary.train_before, summary.train_after),
+        ("Validation set", summary.valid_games, summary.valid_positions, summary.valid_before, summary.valid_after),
+    ):
+        before, after = errors
+        shown = (f"{error:.6f}" for error in (before, after, before - after + 0.0))
+        lines.append(_ERROR_ROW(name, games, positions, *shown))
+    return [*lines, "", *_findings(summary)]
+
+
+def _findings(summary: Summary) -> list[str]:
+    fell = "fell" if summary.gain >= 0 else "rose"
+    times = abs(summary.gain) / summary.gain_error if summary.gain_error else 0.0
+    aside = "the validation set"
+    if summary.folds > 1:
+        aside = f"games kept aside, each of {summary.folds} parts in turn (the validation set alone leaves a doubt),"
+    lines = [
+        f"On {aside} the error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
+        f"{times:.1f} standard errors (paired by game; {ACCEPTED_Z:g} are asked for).",
+        f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
+        f"{summary.reading_seconds:.1f} s to read, {summary.seconds - summary.reading_seconds:.1f} s to fit and judge.",
+    ]
+    if summary.ranks is not None:
+        old, new = summary.ranks.old, summary.ranks.new
+        lines.append(
+            f"Moves ranked in {summary.ranks.positions} positions of the games: the one that a net finds best is first "
+            f"in {100 * new.first:.1f}% (old weights {100 * old.first:.1f}%), the mean of 1 / rank is "
+            f"{new.reciprocal_rank:.3f} (old {old.reciprocal_rank:.3f}). It predicts strength better "
+            "than the error against results."
+        )
+    return lines

@@ -1,17 +1,13 @@
 """Pictures of runs of `learn` and `improve`, drawn from their files with matplotlib (the extra `plots`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from merino.core.common.text import GREY, SETTINGS, counted, load_matplotlib, saved
 from merino.eval.linear.phases import SUFFIXES, halves
-from merino.eval.linear.registry import Group
-from merino.learn.improve.learner import ImproveState
-from merino.learn.improve.rounds import LoopState, Round
+from merino.learn.improve import learner, rounds
 
 INTERVAL = 1.96  # standard errors on each side of a 95% interval
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
@@ -84,46 +80,58 @@ def _error(figure: Any, record: Record) -> None:
 def _weights(figure: Any, record: Record) -> None:
     """The path of each fitted weight, by group."""
     ends = {line["name"]: line["new"] for line in record["summary"]["weights"]}  # rounded, as in the report
-    groups: dict[str, list[int]] = {}
+    paths, groups = np.array([step["weights"] for step in record["steps"]]), dict[str, list[Path]]()
     for index in record["free"]:
-        groups.setdefault(record["terms"][index]["group"], []).append(index)
-    paths = np.array([step["weights"] for step in record["steps"]])
+        name, group = record["terms"][index]["name"], record["terms"][index]["group"]
+        found = groups.setdefault(group, [])
+        found.append(Path(f"{name} {ends[name] + 0.0:g}", paths[:, index], COLOURS[len(found) % len(COLOURS)]))
+    _panels(figure, "step", range(len(paths)), groups, 8.5)
+
+
+class Path(NamedTuple):
+    """The way of a weight in a picture."""
+
+    label: str
+    values: np.ndarray
+    colour: str
+    style: str = "-"
+
+
+def _panels(
+    figure: Any, by: str, numbers: Sequence[int], groups: Mapping[str, Sequence[Path]], label_size: float
+) -> None:
+    """A panel for each group of terms, with the ways of its weights by step or round."""
     columns = 2 if len(groups) > 1 else 1
-    rows = max(1, -(-len(groups) // columns))  # without a group, one that is empty: all terms may have been left out
+    rows = max(1, -(-len(groups) // columns))  # without a group one that is empty: all weights may have been frozen
     figure.set_size_inches(6.2 * columns, 0.6 + 3.6 * rows)
     panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, (group, members) in zip(panels, groups.items(), strict=False):
-        names = [record["terms"][index]["name"] for index in members]
-        _paths(axes, paths[:, members], [f"{name} {ends[name] + 0.0:g}" for name in names])
+    for axes, (group, paths) in zip(panels, groups.items(), strict=False):
+        marker = "o" if by == "step" and len(numbers) <= 40 else None
+        for path in paths:
+            axes.plot(numbers, path.values, path.style, color=path.colour, linewidth=1.5, marker=marker, markersize=3)
+        _label_ends(axes, numbers[-1], paths, label_size)
         axes.set_title(group)
+        axes.set_xlabel(by)
         axes.set_ylabel("centipawns")
-        axes.set_xlabel("step")
     for axes in panels[len(groups) :]:
         axes.set_visible(False)
 
 
-def _paths(axes: Any, paths: np.ndarray, labels: list[str]) -> None:
-    last = len(paths) - 1
-    colours = COLOURS * len(labels)
-    for path, colour in zip(paths.T, colours, strict=False):
-        axes.plot(path, color=colour, linewidth=1.6, marker="o" if last < 40 else None, markersize=3)
-    _label_ends(axes, last, paths[-1], labels, colours, 8.5)
-
-
-def _label_ends(axes: Any, last: int, ends: np.ndarray, labels: list[str], colours: Sequence[str], size: float) -> None:
+def _label_ends(axes: Any, last: int, paths: Sequence[Path], size: float) -> None:
     """Write the labels next to the ends of lines at `last`, none over another."""
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlim(0, max(1, last))
     low, high = axes.get_ylim()
-    for place, index, label, value in spread_out(ends, (high - low) * _MIN_GAP, labels):
+    ends = np.array([path.values[-1] for path in paths])
+    for place, index in spread_out(ends, (high - low) * _MIN_GAP):
         axes.annotate(
-            label, (last, value), (1.03, (place - low) / (high - low)), textcoords="axes fraction",
-            color=colours[index], fontsize=size, va="center", annotation_clip=False,
+            paths[index].label, (last, ends[index]), (1.03, (place - low) / (high - low)),
+            textcoords="axes fraction", color=paths[index].colour, fontsize=size, va="center", annotation_clip=False,
         )  # fmt: skip
 
 
-def spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple[float, int, str, float]]:
-    """The labels of the values by ascending value: height, index, text and value; heights are at least `gap` apart."""
+def spread_out(values: np.ndarray, gap: float) -> list[tuple[float, int]]:
+    """Heights near the values, by ascending value, with their indices; heights are at least `gap` apart."""
     order = np.argsort(values, kind="stable")
     places = values[order].astype(float)
     for _ in range(100):
@@ -132,10 +140,7 @@ def spread_out(values: np.ndarray, gap: float, labels: list[str]) -> list[tuple[
             if overlap > 0:
                 places[below] -= overlap / 2
                 places[below + 1] += overlap / 2
-    return [
-        (float(place), int(index), labels[index], float(values[index]))
-        for place, index in zip(places, order, strict=True)
-    ]
+    return list(zip(places.tolist(), order.tolist(), strict=True))
 
 
 def _calibration(figure: Any, record: Record) -> None:
@@ -167,7 +172,7 @@ PICTURES: dict[str, Callable[[Any, Record], None]] = {
 }
 
 
-def draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str]) -> None:
+def draw_elo(figure: Any, state: rounds.LoopState[Any, Any], gauges: Mapping[str, str]) -> None:
     """Elo by round of each match, and of the best by hour: `gauges` are opponents by the attributes of a round.
 
     An Elo without bounds is left out.
@@ -195,7 +200,7 @@ def draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str])
             axes.legend(frameon=False)
 
 
-def _is_known(found: Round, name: str) -> bool:
+def _is_known(found: rounds.Round, name: str) -> bool:
     return is_finite(getattr(found, name))
 
 
@@ -204,17 +209,17 @@ def is_finite(value: float | None) -> bool:
     return value is not None and bool(np.isfinite(value))
 
 
-def _points(axes: Any, places: Sequence[float], chosen: Sequence[Round], name: str, **style: Any) -> None:
+def _points(axes: Any, places: Sequence[float], chosen: Sequence[rounds.Round], name: str, **style: Any) -> None:
     values, errors = ([getattr(found, each) for found in chosen] for each in (name, f"{name}_error"))
     axes.errorbar(places, values, errors, markersize=4, linewidth=1.1, **style)
 
 
-def _terms_elo(figure: Any, state: ImproveState) -> None:
+def _terms_elo(figure: Any, state: learner.ImproveState) -> None:
     """Elo by round, of each match and from the start, and by hour."""
     draw_elo(figure, state, {"from_start": "the start"})
 
 
-def _terms_error(figure: Any, state: ImproveState) -> None:
+def _terms_error(figure: Any, state: learner.ImproveState) -> None:
     """The error on validation games before and after learning, by round."""
     lines = (
         ([found.error_before for found in state.rounds], "before learning", GREY),
@@ -224,41 +229,26 @@ def _terms_error(figure: Any, state: ImproveState) -> None:
     plot_errors(figure, "round", numbers, lines, "Error on games kept aside; each round has its own games")
 
 
-def _terms_weights(figure: Any, state: ImproveState) -> None:
+def _terms_weights(figure: Any, state: learner.ImproveState) -> None:
     """The way of each weight of the best, group by group; endgame values are dashed."""
     best, numbers = [np.array(state.weights)], [0]
     for found in state.rounds:
         best.append(np.array(found.weights) if found.is_proven else best[-1])
         numbers.append(found.number)
-    terms = state.plan.terms
+    terms, groups = state.plan.terms, dict[str, list[Path]]()
     pairs = np.array([halves(weights, len(terms)) for weights in best])  # [rounds, phase, terms]
-    groups = [group for group in Group if any(term.group is group for term in terms)]
-    figure.set_size_inches(12.4, 0.6 + 3.6 * -(-len(groups) // 2))
-    panels = list(figure.subplots(-(-len(groups) // 2), 2, squeeze=False).flat)
-    for axes, group in zip(panels, groups, strict=False):
-        members = [index for index, term in enumerate(terms) if term.group is group]
-        _paths_of_weights(axes, numbers, pairs[:, :, members], [terms[index].name for index in members])
-        axes.set_title(group.title)
-        axes.set_xlabel("round")
-        axes.set_ylabel("centipawns")
-    for axes in panels[len(groups) :]:
-        axes.set_visible(False)
-
-
-def _paths_of_weights(axes: Any, numbers: list[int], pairs: np.ndarray, names: list[str]) -> None:
-    is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
-    ends, labels, colours = [], [], []
-    for name, paths, colour in zip(names, np.moveaxis(pairs, 2, 0), COLOURS * len(names), strict=False):
+    for index, term in enumerate(terms):
+        paths = groups.setdefault(term.group.title, [])
+        colour = COLOURS[sum(path.style == "-" for path in paths) % len(COLOURS)]
+        is_split = bool((pairs[:, 0, index] != pairs[:, 1, index]).any())
         for phase, style in enumerate(("-", "--") if is_split else ("-",)):
-            path = paths[:, phase]
-            axes.plot(numbers, path, style, color=colour, linewidth=1.4)
-            ends.append(path[-1])
-            labels.append(f"{name}{SUFFIXES[phase] if is_split else ''} {path[-1] + 0.0:g}")
-            colours.append(colour)
-    _label_ends(axes, numbers[-1], np.array(ends), labels, colours, 7.5)
+            path = pairs[:, phase, index]
+            label = f"{term.name}{SUFFIXES[phase] if is_split else ''} {path[-1] + 0.0:g}"
+            paths.append(Path(label, path, colour, style))
+    _panels(figure, "round", numbers, groups, 7.5)
 
 
-IMPROVE_PICTURES: dict[str, Callable[[Any, ImproveState], None]] = {
+IMPROVE_PICTURES: dict[str, Callable[[Any, learner.ImproveState], None]] = {
     "elo": _terms_elo,
     "error": _terms_error,
     "weights": _terms_weights,

@@ -1,85 +1,73 @@
-"""The positions of games to learn from: which are chosen, by place, by score and by chance, and random-move positions.
+"""From games to rows of features: which positions are chosen, random-move positions, and the store of their rows.
 
-The quiescence search shows whether a capture changes the score; it is the engine's own, with the weights that learning
-starts from.
+Positions are chosen by place, by score and by chance. The quiescence search shows whether a capture changes the score;
+it is the engine's own, with the weights that learning starts from.
 
 Random-move positions come after a random legal move in a position of a game: games do not reach them, but searches do.
 Players leave no piece to be taken, so their games hardly show what that costs; a search meets it at every second node.
 One of them has no result: only a teacher's score says what it is worth.
+
+A row has the terms of the evaluation, White minus Black, times FEATURE_SCALE, as int16 to save memory. Its product
+with the weights at its stage is White's score before the draw rules. Rows come into a store that grows without copying.
+The features, five sixths of all bytes, go to a file without a name where there are many rows.
 """
 
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from merino.core.board.bitboard import FULL, ZERO
-from merino.core.board.makemove import make
-from merino.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
+from merino.core.board import bitboard, fen, makemove, movegen
 from merino.core.board.position import POSITION
-from merino.core.common.options import Option, check
-from merino.core.common.work import in_order
+from merino.core.common import sealed, work
+from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import CACHE_LINE, call_at, copy_record, store_word
-from merino.engine.search.iterative_deepening import NO_LIMIT
-from merino.engine.search.state import INFINITE
-from merino.engine.search.static_eval import rule50_scaling, static_evaluation
-from merino.engine.search.transposition import TranspositionTable
-from merino.engine.search.tree import make_move
-from merino.engine.search.worker import Worker
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.registry import TERMS, TermSet
-from merino.formats.labelled import MAX_TO_END, NO_GAME, Labelled, read_labelled
-from merino.formats.pgn_games import NO_FAULT, Games, GamesText, games_of, play_games
-from merino.formats.pgn_tokens import NO_SCORE, UNFINISHED
-from merino.formats.sources import Source, count_lines, open_source
+from merino.engine.search import iterative_deepening, state, static_eval, transposition, tree, worker
+from merino.eval import material
+from merino.eval.evaluation import Evaluation
+from merino.eval.linear import compiled, family, phases, registry
+from merino.formats import labelled, pgn_games, pgn_tokens, sources
+from merino.learn.request import LearnError, Quiet, Selection
 
 _local = threading.local()  # a search record belongs to one thread
-LEARNED_FROM = "positions to learn from"  # title of a group of options
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
+_GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
+_FEW = 1 << 16  # rows that there is room for at first, and that are moved at a time
+MAX_IN_MEMORY = 450_000_000  # bytes of features that are kept in memory; more go to a file
+_FEATURE_BYTES = np.dtype(np.int16).itemsize
+FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
+CHECKED = 100  # about how many positions of a file are checked
+AT_ONCE = 1 << 20  # rows that are counted at a time
 
 
-class Quiet(StrEnum):
-    """The treatment of positions where a capture changes the score, as the values of `--positions` name it."""
+def described(selection: Selection, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> str:
+    """A selection within one file by weights of these terms, as text, as in files of Merino 1.0."""
+    text = "skip-first 0, skip-last 0"
+    if selection.per_game is not None:
+        text += f", per-game {selection.per_game}"
+    if selection.random_moves:
+        text += ", strays"
+    if selection.positions is not Quiet.ANY:
+        judge = _short_hash(weights.tobytes() + terms.version.encode())
+        text += f", skip-decided None, quiet {selection.positions}, halfmove clock ignored, weights {judge}"
+    return text
 
-    ANY = "all"  # use them
-    ONLY = "quiet"  # leave them out
-    RESOLVED = "qsearch"  # play the captures first
+
+def described_scorer(evaluation: Evaluation) -> str:
+    """The identity of an evaluation that gives scores, as text."""
+    if isinstance(evaluation, family.LinearEvaluation):
+        return f"weights {_short_hash(evaluation.weights.tobytes() + evaluation.terms.version.encode())}"
+    return f"evaluation {_short_hash(sealed.as_json(evaluation.identity))}"
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Which positions of a game are used: never in check, never right after a capture or promotion."""
-
-    positions: Annotated[
-        Quiet,
-        "all, quiet ones, or by qsearch all resolved to quiet ones",
-        Option("WHICH", group=LEARNED_FROM),
-    ] = Quiet.ANY
-    per_game: Annotated[int | None, "positions of each game", Option("N", 1, none="all", group=LEARNED_FROM)] = None
-    random_moves: bool = False  # whether to use after each also a position that a random move makes of it
-
-    def __post_init__(self) -> None:
-        check(self)
-
-    def describe(self, weights: np.ndarray, terms: TermSet = TERMS) -> str:
-        """The settings of the choice by weights of these terms within one file, as text, as in files of Merino 1.0."""
-        text = "skip-first 0, skip-last 0"
-        if self.per_game is not None:
-            text += f", per-game {self.per_game}"
-        if self.random_moves:
-            text += ", strays"
-        if self.positions is not Quiet.ANY:
-            judge = hashlib.blake2b(weights.tobytes() + terms.version.encode(), digest_size=8).hexdigest()
-            text += f", skip-decided None, quiet {self.positions}, halfmove clock ignored, weights {judge}"
-        return text
+def _short_hash(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -114,27 +102,27 @@ def _choose(table, starts, moves, comment_scores, positions, game, to_end, score
     stack, found = np.zeros(2, dtype=POSITION), 0
     for number in range(len(table)):
         record = table[number]
-        if record.result == UNFINISHED:
+        if record.result == pgn_tokens.UNFINISHED:
             continue
-        copy_record(stack[0], starts[record.position])
+        memory.copy_record(stack[0], starts[record.position])
         for ply in range(record.plies):
             before, after = stack[ply & 1], stack[(ply + 1) & 1]
             move = np.int64(moves[record.first + ply])
-            make(after, before, move)
+            makemove.make(after, before, move)
             left = record.plies - ply - 1
-            if after.checkers != ZERO or is_noisy(before, move):
+            if after.checkers != bitboard.ZERO or movegen.is_noisy(before, move):
                 continue
-            copy_record(positions[found], after)
-            game[found], to_end[found] = number, min(left, MAX_TO_END)
-            scores[found] = comment_scores[record.first + ply] if len(comment_scores) else NO_SCORE
+            memory.copy_record(positions[found], after)
+            game[found], to_end[found] = number, min(left, labelled.MAX_TO_END)
+            scores[found] = comment_scores[record.first + ply] if len(comment_scores) else pgn_tokens.NO_SCORE
             found += 1
     return found
 
 
-def block_of_games(games: Games) -> PositionBlock:
+def block_of_games(games: pgn_games.Games) -> PositionBlock:
     """The usable positions of the finished games, which keep their numbers."""
     table = games.table
-    results = np.where(table["result"] == UNFINISHED, 0.5, table["result"] / 2).astype(np.float32)
+    results = np.where(table["result"] == pgn_tokens.UNFINISHED, 0.5, table["result"] / 2).astype(np.float32)
     capacity = int(table["plies"].sum())
     positions = np.empty(capacity, dtype=POSITION)
     game, to_end = np.empty(capacity, dtype=np.int32), np.empty(capacity, dtype=np.int16)
@@ -143,13 +131,9 @@ def block_of_games(games: Games) -> PositionBlock:
     return PositionBlock(positions[:found], game[:found], to_end[:found], results, scores[:found])
 
 
-def used_games(games: Games) -> int:
-    """The number of complete games with a result."""
-    table = games.table
-    return int(np.count_nonzero((table["plies"] > 0) & (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED)))
-
-
-def refined(block: PositionBlock, selection: Selection, weights: np.ndarray, terms: TermSet = TERMS) -> PositionBlock:
+def refined(
+    block: PositionBlock, selection: Selection, weights: np.ndarray, terms: registry.TermSet = registry.TERMS
+) -> PositionBlock:
     """The positions of a block that a selection takes by their scores and by chance, with random-move positions."""
     is_drawn_first = selection.positions is Quiet.RESOLVED  # to resolve only those that are used
     if is_drawn_first:
@@ -159,44 +143,6 @@ def refined(block: PositionBlock, selection: Selection, weights: np.ndarray, ter
     if selection.positions is not Quiet.ANY:
         block = block.chosen(select_quiet(block.positions, weights, selection.positions, terms))
     return block if is_drawn_first else sampled(block, selection.per_game)
-
-
-def chosen_of(labelled: Labelled, selection: Selection) -> Labelled:
-    """The labelled positions that a selection draws."""
-    if selection.per_game is None:
-        return labelled
-    return labelled.only(Candidates.of(labelled).drawn(selection.per_game))
-
-
-class Candidates(NamedTuple):
-    """Labelled positions to draw from: their keys and the names of their games, uint64[n], and results, float32[n].
-
-    `usable`, bool[n], marks those that can be used if they are drawn.
-    """
-
-    keys: np.ndarray
-    names: np.ndarray
-    results: np.ndarray
-    usable: np.ndarray
-
-    @classmethod
-    def of(cls, labelled: Labelled) -> Candidates:
-        """All of them, which can be used so far; as they are now."""
-        usable = np.ones(len(labelled.positions), dtype=np.bool_)
-        return cls(labelled.positions["key"].copy(), labelled.games, labelled.results, usable)
-
-    def drawn(self, per_game: int) -> np.ndarray:
-        """A choice as of the function `drawn`, bool[n], and all that name no game."""
-        return drawn(self.keys, codes_of(self.names, self.results), per_game) | (self.names == NO_GAME)
-
-
-def drawn_of_usable(parts: Sequence[Candidates], per_game: int) -> np.ndarray:
-    """Which of the usable ones are drawn, bool[n], from all parts of a file as one.
-
-    The parts may be what was drawn from larger ones: that loses none.
-    """
-    whole = Candidates(*map(np.concatenate, zip(*parts, strict=True)))
-    return whole.drawn(per_game)[whole.usable]
 
 
 def codes_of(names: np.ndarray, results: np.ndarray) -> np.ndarray:
@@ -213,30 +159,34 @@ def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
     """A random choice of at most `per_game` positions per game, bool[n]; `keys`, uint64[n], are those of positions."""
     order = np.lexsort((keys * ODD, games))
     in_order = games[order]
-    begins = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(games)])
+    begins = _beginnings(in_order)
     rank = np.arange(len(games)) - np.repeat(begins, np.diff(np.append(begins, len(games))))
     chosen = np.zeros(len(games), dtype=np.bool_)
     chosen[order[rank < per_game]] = True
     return chosen
 
 
-def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet, terms: TermSet = TERMS) -> np.ndarray:
+def select_quiet(
+    positions: np.ndarray, weights: np.ndarray, quiet: Quiet, terms: registry.TermSet = registry.TERMS
+) -> np.ndarray:
     """Which positions, POSITION[n], to use: bool[n]; Quiet.RESOLVED replaces each by the end of its quiescence line.
 
     A position is quiet if its static score equals that of quiescence search. None may be in check.
     """
     usable = np.ones(len(positions), dtype=np.bool_)
     if quiet is not Quiet.ANY:
-        _select_quiet(_record(LinearEvaluation(weights, terms=terms)), positions, quiet is Quiet.RESOLVED, usable)
+        _select_quiet(
+            _record(family.LinearEvaluation(weights, terms=terms)), positions, quiet is Quiet.RESOLVED, usable
+        )
     return usable
 
 
-def _record(evaluation: LinearEvaluation) -> np.ndarray:
+def _record(evaluation: family.LinearEvaluation) -> np.ndarray:
     """The search record of this thread, with this evaluation."""
     if not hasattr(_local, "worker"):
-        _local.table, _local.stop = TranspositionTable(megabytes=0), np.zeros(1, dtype=np.uint64)
-        _local.worker = Worker(_local.table, _local.stop, evaluation)
-        _local.worker.limit_nodes(NO_LIMIT)
+        _local.table, _local.stop = transposition.TranspositionTable(megabytes=0), np.zeros(1, dtype=np.uint64)
+        _local.worker = worker.Worker(_local.table, _local.stop, evaluation)
+        _local.worker.limit_nodes(iterative_deepening.NO_LIMIT)
     _local.worker.set_evaluation(evaluation)
     _local.worker.record[0]["buckets"] = 1
     return np.asarray(_local.worker.record)
@@ -247,63 +197,63 @@ def _select_quiet(records, positions, resolve, usable):
     s = records[0]
     for index in range(len(positions)):
         position = positions[index]
-        copy_record(s.positions[0], position)
+        memory.copy_record(s.positions[0], position)
         s.positions[0].halfmove = 0  # the fifty-move rule makes scores smaller, and not those after a capture
         s.keys[0], s.past, s.nodes = position.key, 0, 0
-        for word in range(CACHE_LINE // 8):  # an entry of an earlier search would cut the line short
-            store_word(s.table_address + np.uint64(8 * word), ZERO)
-        score = call_at(s.quiescence, s, 0, -INFINITE, INFINITE, 0)
+        for word in range(memory.CACHE_LINE // 8):  # an entry of an earlier search would cut the line short
+            memory.store_word(s.table_address + np.uint64(8 * word), bitboard.ZERO)
+        score = memory.call_at(s.quiescence, s, 0, -state.INFINITE, state.INFINITE, 0)
         last = s.plies[0].pv_length if resolve else 0
         usable[index] = _worth(s, last) == score
         if last > 0:
-            copy_record(position, s.positions[last])
+            memory.copy_record(position, s.positions[last])
 
 
 @kernel
 def _worth(s, last):
     """The static score after `last` moves of the line found, from the view of the first mover; keeps the positions."""
     for ply in range(last):
-        make_move(s, ply, s.pv[0, ply])
-    score = rule50_scaling(s.positions[last], static_evaluation(s, last))
+        tree.make_move(s, ply, s.pv[0, ply])
+    score = static_eval.rule50_scaling(s.positions[last], static_eval.static_evaluation(s, last))
     return score if last & 1 == 0 else -score
 
 
 def with_random_moves(block: PositionBlock) -> PositionBlock:
-    """The block with a stray after each position, without a score; none that is in check. The same each time."""
+    """The block with a random-move position after each one, without a score; none is in check. The same each time."""
     order = np.repeat(np.arange(len(block)), 2)
     positions, scores = block.positions[order], block.scores[order]
     kept = np.ones(len(order), dtype=np.bool_)
-    scores[1::2] = NO_SCORE
-    _stray(positions[1::2], kept[1::2])
+    scores[1::2] = pgn_tokens.NO_SCORE
+    _play_random_moves(positions[1::2], kept[1::2])
     doubled = replace(block, positions=positions, game=block.game[order], to_end=block.to_end[order], scores=scores)
     return doubled.chosen(kept)
 
 
 @entry
-def _stray(positions, kept):
+def _play_random_moves(positions, kept):
     """Play a legal move in each position, drawn by its key; `kept` marks where that can be used."""
-    moves, after = np.empty(MAX_MOVES, dtype=np.int32), np.zeros(1, dtype=POSITION)
+    moves, after = np.empty(movegen.MAX_MOVES, dtype=np.int32), np.zeros(1, dtype=POSITION)
     for index in range(len(positions)):
         position = positions[index]
-        count = generate(position, moves, ALL, FULL)
+        count = movegen.generate(position, moves, movegen.ALL, bitboard.FULL)
         kept[index] = count > 0
         if count:
             move = moves[np.int64((position.key * ODD >> np.uint64(32)) % np.uint64(count))]
-            make(after[0], position, np.int64(move))
-            kept[index] = after[0].checkers == ZERO
-            copy_record(position, after[0])
+            makemove.make(after[0], position, np.int64(move))
+            kept[index] = after[0].checkers == bitboard.ZERO
+            memory.copy_record(position, after[0])
 
 
 def one_of_each_game(paths: Sequence[Path], enough: int) -> np.ndarray:
     """A position of each game, POSITION[n], none in check, in random order, always the same.
 
-    A labelled position that names no game counts as one. It reads no more once there are `enough`. Raises SourceError.
+    A labelled position that names no game counts as one. Reading stops once there are `enough`. Raises SourceError.
     """
     found, count = list[np.ndarray](), 0
     for path in paths:
-        with open_source(path) as source:
-            parts = _of_labelled(source) if source.holds_positions() else in_order(_of_games, games_of(source))
-            for positions in parts:
+        with sources.open_source(path) as source:
+            of_games = work.in_order(_one_of_each, pgn_games.games_of(source))
+            for positions in _of_labelled(source) if source.holds_positions() else of_games:
                 found.append(positions)
                 count += len(positions)
                 if count >= enough:
@@ -312,16 +262,210 @@ def one_of_each_game(paths: Sequence[Path], enough: int) -> np.ndarray:
     return every[np.argsort(every["key"], kind="stable")]
 
 
-def _of_games(piece: GamesText) -> np.ndarray:
-    return sampled(block_of_games(play_games(piece.data, piece.table, 1, piece.lines_before)), 1).positions
+def _one_of_each(piece: pgn_games.GamesText) -> np.ndarray:
+    games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before)
+    return sampled(block_of_games(games), 1).positions
 
 
-def _of_labelled(source: Source) -> Iterator[np.ndarray]:
-    lines, seen = 0, set[int]()
+def _of_labelled(source: sources.Source) -> Iterator[np.ndarray]:
+    lines, seen = 0, np.zeros(0, dtype=np.uint64)
     for text in source.lines():
-        labelled = read_labelled(text, lines)
-        chosen = drawn(labelled.positions["key"], labelled.games, 1) | (labelled.games == NO_GAME)
-        chosen &= np.array([name not in seen for name in labelled.games.tolist()], dtype=np.bool_)
-        seen.update(labelled.games[labelled.games != NO_GAME].tolist())
-        yield labelled.positions[chosen]
-        lines += count_lines(text)
+        read = labelled.read_labelled(text, lines)
+        is_named = read.games != labelled.NO_GAME
+        chosen = drawn(read.positions["key"], read.games, 1) & ~np.isin(read.games, seen)
+        seen = np.union1d(seen, read.games[is_named])
+        yield read.positions[chosen | ~is_named]
+        lines += sources.count_lines(text)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Positions to learn from, game by game.
+
+    `features` int16[n, terms]; `stage` uint8[n], the pieces left, as in `eval.linear.phases`; `game` int32[n], rising;
+    `to_end` int16[n], plies to the end of the game; `results` float32[games], White's result 0, 0.5 or 1 by game;
+    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE.
+    """
+
+    features: np.ndarray
+    stage: np.ndarray
+    game: np.ndarray
+    to_end: np.ndarray
+    results: np.ndarray
+    scores: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def rows_of_games(self) -> np.ndarray:
+        """How many rows each game has, int64[games]."""
+        found = np.zeros(len(self.results), dtype=np.int64)
+        for first in range(0, len(self.game), AT_ONCE):  # `bincount` makes int64 of all it counts
+            found += np.bincount(self.game[first : first + AT_ONCE], minlength=len(found))
+        return found
+
+
+@kernel
+def write_row(address, position, counts, row):
+    """Fill `row`, int16[terms], with the scaled features of a position; `counts` is scratch, float64[2, terms].
+
+    `address` is that of the set's `side_counts`.
+    """
+    compiled.side_counts(address, position, counts)
+    for index in range(len(row)):
+        row[index] = np.int64(np.rint(FEATURE_SCALE * (counts[0, index] - counts[1, index])))
+
+
+@entry
+def _write_rows(address, positions, features, stages):
+    counts = np.zeros((2, features.shape[1]))
+    for index in range(len(positions)):
+        write_row(address, positions[index], counts, features[index])
+        stages[index] = material.stage_of(positions[index])
+
+
+def rows_of_block(block: PositionBlock, terms: registry.TermSet = registry.TERMS) -> Rows:
+    """The rows of chosen positions, with the features of this set; raises EvaluationError as `counts_of` does."""
+    if terms.version:
+        compiled.counts_of(block.positions, terms)
+    features = np.empty((len(block), len(terms)), dtype=np.int16)
+    stages = np.empty(len(block), dtype=np.uint8)
+    _write_rows(compiled.addresses_of(terms).side_counts, block.positions, features, stages)
+    return Rows(features, stages, block.game, block.to_end, block.results, block.scores)
+
+
+def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> None:
+    """Compare rows times `weights`, those of a set, with the evaluation.
+
+    Raises LearnError if they differ by more than rounding does.
+    """
+    step = max(1, len(block) // CHECKED)
+    positions = block.positions[::step].copy()
+    tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score
+    scores = np.where(positions["side"] == 0, 1, -1) * compiled.scores_of(positions, weights, terms)
+    in_use = phases.by_stage(weights, len(terms))[rows.stage[::step]]
+    for index, (score, row, row_weights) in enumerate(zip(scores, rows.features[::step], in_use, strict=True)):
+        expected = material.after_rules(positions[index : index + 1], float(row @ row_weights) / FEATURE_SCALE)
+        if abs(score - expected) > tolerance:
+            raise LearnError(
+                f"internal error, please report it: {fen.to_fen(positions[index : index + 1])} is worth {score} "
+                f"centipawns to the engine and {expected:.1f} to the learner"
+            )
+
+
+class RowStore:
+    """The rows of many blocks; each column is one array that grows in place."""
+
+    def __init__(self, most_in_memory: int | None = None, terms: int = len(registry.TERMS)) -> None:
+        """`terms` is the number of features of a row; those of `most_in_memory` rows are kept in memory.
+
+        None stands for as many as MAX_IN_MEMORY holds.
+        """
+        self._most = MAX_IN_MEMORY // (_FEATURE_BYTES * terms) if most_in_memory is None else most_in_memory
+        self._features = np.zeros((0, terms), dtype=np.int16)  # also what is mapped of the file, if there is one
+        self._file: sealed.RowFile | None = None
+        self._stage = np.zeros(0, dtype=np.uint8)
+        self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
+        self._scores = np.zeros(0, dtype=np.int16)
+        self._results: list[np.ndarray] = []
+        self._size = self.games = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, rows: Rows) -> None:
+        """Add rows; their games are numbered after those in the store."""
+        first, last = self._size, self._size + len(rows)
+        if last > len(self._stage):
+            self._resize(max(last, len(self._stage) + len(self._stage) // _GROWTH, _FEW))
+        self._put(first, rows.features)
+        self._stage[first:last] = rows.stage
+        self._game[first:last] = rows.game + np.int32(self.games)
+        self._to_end[first:last] = rows.to_end
+        self._scores[first:last] = rows.scores
+        self._results.append(rows.results)
+        self._size = last
+        self.games += len(rows.results)
+
+    def keep(self, chosen: np.ndarray) -> None:
+        """Keep those of the last rows, which are in no game yet, for which `chosen`, bool[n], is true."""
+        features, first = self._all_features(), self._size - len(chosen)
+        kept = first
+        for start in range(0, len(chosen), _FEW):
+            places = first + start + np.flatnonzero(chosen[start : start + _FEW])
+            for column in (features, self._stage, self._to_end, self._scores):
+                column[kept : kept + len(places)] = column[places]
+            kept += len(places)
+        sealed.let_go(features)
+        self._size = kept
+        if self._file is not None:
+            self._file.cut(kept)
+            self._features = self._features[:0]
+
+    def group(self, codes: np.ndarray, results: np.ndarray) -> int:
+        """Make games of the last rows, which were added with none; how many.
+
+        Rows with the same code, uint64[n], are a game, and are put together; `results` are float32[n].
+        """
+        last, begins = self._size, _beginnings(codes)
+        first = last - len(codes)
+        if len(np.unique(codes[begins])) < len(begins):
+            order, features = np.argsort(codes, kind="stable"), self._all_features()
+            for column in (features, self._stage, self._to_end, self._scores):
+                column[first:last] = column[first:last][order]
+            sealed.let_go(features)
+            codes, results = codes[order], results[order]
+            begins = _beginnings(codes)
+        lengths = np.diff(np.append(begins, len(codes)))
+        self._game[first:last] = np.repeat(np.arange(self.games, self.games + len(begins), dtype=np.int32), lengths)
+        self._results.append(results[begins].astype(np.float32))
+        self.games += len(begins)
+        return len(begins)
+
+    def rows(self) -> Rows:
+        """All rows; nothing can be added afterwards."""
+        self._resize(self._size)
+        results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
+        return Rows(self._all_features(), self._stage, self._game, self._to_end, results, self._scores)
+
+    def _resize(self, capacity: int) -> None:
+        self._reserve(capacity)
+        for column in (self._stage, self._game, self._to_end, self._scores):
+            column.resize(capacity, refcheck=False)
+
+    def _reserve(self, capacity: int) -> None:
+        """Make room for features in memory."""
+        if self._file is None:
+            rows = min(capacity, max(self._most, len(self._features)))
+            self._features.resize((rows, self._features.shape[1]), refcheck=False)
+
+    def _put(self, first: int, rows: np.ndarray) -> None:
+        """Add features behind the `first` that are there: to the file, once they are more than fit in memory."""
+        last = first + len(rows)
+        try:
+            if self._file is None and last > self._most:
+                self._file = sealed.RowFile(self._features[:first])
+            if self._file is not None:
+                self._features = self._features[:0]
+                self._file.add(rows)
+                return
+        except OSError as error:
+            sealed.warn_no_room(error)
+            before = self._features if self._file is None else self._file.array()
+            self._file, self._most = None, sys.maxsize
+            self._features = np.zeros((last, rows.shape[1]), dtype=np.int16)
+            self._features[:first] = before[:first]
+        if last > len(self._features):
+            self._reserve(last + last // _GROWTH)
+        self._features[first:last] = rows
+
+    def _all_features(self) -> np.ndarray:
+        """The features of all rows, to be changed in place."""
+        if self._file is not None and not len(self._features):
+            self._features = self._file.array()
+        return self._features[: self._size]
+
+
+def _beginnings(codes: np.ndarray) -> np.ndarray:
+    """The indices at which runs of equal codes begin."""
+    return np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])

@@ -1,48 +1,136 @@
-"""A request to the learner, the task that it becomes with the weights at hand, and the callbacks for its progress.
+"""A request to the learner with its options, the callbacks for its progress, and its errors.
 
 The fields of `Settings`, `Selection` and `LearnRequest` that carry a sentence are the options of `learn`.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated, Any
 
-import numpy as np
-
-from merino.core.common.errors import instance, real_number, whole_number
-from merino.core.common.options import Option, check
-from merino.eval.evaluation import Evaluation
-from merino.eval.families import load_net
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.phases import in_two_phases, phases_of, simplest
-from merino.eval.linear.registry import Term, TermSet
-from merino.learn.errors import LearnError
-from merino.learn.loss_and_gradient import Step, Sums
-from merino.learn.positions import Quiet, Selection
-from merino.learn.sample import BY_RESULT, Target
+from merino.core.common import errors, options
+from merino.eval.linear.registry import Term
+from merino.formats.sources import SourceError
 
 Say = Callable[[str], object]
 GAUSS_NEWTON, DESCENT = METHODS = ("gauss-newton", "descent")
+RESULT, SEARCH, BLEND = "result", "search", "blend"
 DEFAULT_TEACHER = "gen12"  # a net that comes with Merino
 NO_TEACHER = "off"
-FIT, MATCH, EVALUATION, OUTPUT = "fit", "match of new against old weights", "evaluation", "output"  # groups of options
+# titles of groups of options
+LEARNED_FROM, FIT, MATCH = "positions to learn from", "fit", "match of new against old weights"
+EVALUATION, OUTPUT = "evaluation", "output"
 MAX_NUMBER = 1e9  # of the numbers of a fit
 MIN_K, MIN_DECAY = 1.0, 0.1
 MAX_NAMES = 8  # of terms that are listed one by one
 
 
+class LearnError(SourceError):
+    """A file that cannot be learned from or written; the message says what and where."""
+
+
+class LearnStoppedError(LearnError):
+    """Ctrl-C before there was a result; the message says what has been done so far."""
+
+
+class TrainingError(errors.MerinoError):
+    """The training of a net is impossible; the message says why."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The blend to learn: `share` of the result, and 1 - `share` of the search score as White's expected score.
+
+    `k` is the scale of search scores in centipawns; None for the one that fits the results. `scorer` is whose scores
+    they are, in words.
+    """
+
+    share: float = 1.0
+    k: float | None = None
+    scorer: str = "a search"
+
+    @classmethod
+    def read(cls, text: str) -> Target:
+        """The target with this `name`; raises ValueError if there is none."""
+        kind, equals, share = text.partition("=")
+        if text in (RESULT, SEARCH):
+            return cls(1.0 if text == RESULT else 0.0)
+        if kind != BLEND or not equals:
+            raise ValueError(f"'{text[:40]}' is not one of {RESULT}, {SEARCH} and {BLEND}=X")
+        number = _number(share)
+        if not 0 <= number <= 1:
+            raise ValueError(f"{BLEND}=X needs an X from 0 to 1, not '{share[:40]}'")
+        return cls(number)
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether positions need the score of a search."""
+        return self.share < 1
+
+    @property
+    def needs_results(self) -> bool:
+        """Whether the results of games count: by themselves, or for the scale of the scores."""
+        return self.share > 0 or self.k is None
+
+    @property
+    def name(self) -> str:
+        """The value of the option --target: result, search or blend=X."""
+        return {0.0: SEARCH, 1.0: RESULT}.get(self.share, f"{BLEND}={self.share:g}")
+
+    def describe(self) -> str:
+        """The target in words."""
+        if not self.needs_scores:
+            return "the result of the game"
+        if self.share == 0:
+            return f"the score of {self.scorer}"
+        return f"{self.share:g} of the result and {1 - self.share:g} of the score of {self.scorer}"
+
+
+BY_RESULT = Target()
+
+
+def _number(text: str) -> float:
+    """The number in a text; -1 if there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
+
+
 def _prior(text: str) -> float:
     """The pull toward the old weights in a text, 0 for off; raises ValueError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
+    value = 0.0 if text == "off" else _number(text)
     if text != "off" and not 0.001 <= value < MAX_NUMBER:
         raise ValueError(f"'{text[:40]}' is neither a number from 0.001 on nor 'off'")
     return value
+
+
+class Quiet(StrEnum):
+    """The treatment of positions where a capture changes the score, as the values of `--positions` name it."""
+
+    ANY = "all"  # use them
+    ONLY = "quiet"  # leave them out
+    RESOLVED = "qsearch"  # play the captures first
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which positions of a game are used: never in check, never right after a capture or promotion."""
+
+    positions: Annotated[
+        Quiet,
+        "all, quiet ones, or by qsearch all resolved to quiet ones",
+        options.Option("WHICH", group=LEARNED_FROM),
+    ] = Quiet.ANY
+    per_game: Annotated[
+        int | None, "positions of each game", options.Option("N", 1, none="all", group=LEARNED_FROM)
+    ] = None
+    random_moves: bool = False  # whether to use after each also a position that a random move makes of it
+
+    def __post_init__(self) -> None:
+        options.check(self)
 
 
 @dataclass(frozen=True)
@@ -59,43 +147,42 @@ class Settings:
     last: int | None = None
     names: tuple[str, ...] = ()
     phases: Annotated[
-        int | None, "values of each weight, 1, or 2 with one for the endgame", Option("1|2", 1, 2, group=FIT)
+        int | None, "values of each weight, 1, or 2 with one for the endgame", options.Option("1|2", 1, 2, group=FIT)
     ] = None
     target: Annotated[
         Target,
         "what to predict: result, search (a score), or blend=X: X of the result and 1-X of the score",
-        Option("TARGET", read=Target.read, group=FIT),
+        options.Option("TARGET", read=Target.read, group=FIT),
     ] = BY_RESULT
     decay: Annotated[
         float | None,
         "weigh positions n plies before the end by e^(-n/PLIES)",
-        Option("PLIES", MIN_DECAY, none="off", group=FIT),
+        options.Option("PLIES", MIN_DECAY, none="off", group=FIT),
     ] = 40.0
     prior: Annotated[
         float | None,
         "pull to the old weights: standard deviation by their size",
-        Option("N|off", read=_prior, group=FIT, default="what predicts best"),
+        options.Option("N|off", read=_prior, group=FIT, default="what predicts best"),
     ] = None
-    drop: Annotated[bool, "set idle terms to 0, and fit the others again", Option(group=FIT)] = False
-    seed: Annotated[int, "seed of the choice of validation games", Option("N", group=FIT)] = 2015
+    seed: Annotated[int, "seed of the choice of validation games", options.Option("N", group=FIT)] = 2015
     method: str = GAUSS_NEWTON
     k: float | None = None
     split_by_position: bool = False
     root_of_sum: bool = False
 
     def __post_init__(self) -> None:
-        whole_number("first", self.first, 1)
+        errors.whole_number("first", self.first, 1)
         if self.last is not None:
-            whole_number("last", self.last, self.first)
+            errors.whole_number("last", self.last, self.first)
         if isinstance(self.target, str):
             object.__setattr__(self, "target", Target.read(self.target))
-        instance("target", self.target, Target, "a Target, or its name: result, search or blend=X")
-        check(self)
+        errors.instance("target", self.target, Target, "a Target, or its name: result, search or blend=X")
+        options.check(self)
         if self.k is not None:
-            real_number("k", self.k, MIN_K, MAX_NUMBER)
+            errors.real_number("k", self.k, MIN_K, MAX_NUMBER)
         if isinstance(self.names, str):
             raise TypeError(f"names must be a sequence of names of terms, not the text {self.names[:40]!r}")
-        instance("names", self.names, Sequence, "a sequence of names of terms")
+        errors.instance("names", self.names, Sequence, "a sequence of names of terms")
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
 
@@ -106,12 +193,6 @@ class Settings:
         named = ", ".join(self.names[:MAX_NAMES]) + (f" and {others} more" if others > 0 else "")
         return named or f"{self.first}..{self.last or 'the last'}"
 
-    def places(self, terms: Sequence[Term]) -> np.ndarray:
-        """The places in the set of the terms that may move, int64[n]."""
-        if self.names:
-            return np.flatnonzero([term.name in self.names for term in terms])
-        return np.arange(self.first - 1, min(self.last or len(terms), len(terms)))
-
     def of_set(self, terms: Sequence[Term]) -> Settings:
         """The same for a set, with the number of its last term; raises LearnError if it lacks a term that may move."""
         last = self.last or len(terms)
@@ -121,29 +202,8 @@ class Settings:
             raise LearnError(f"the weights have no term named {', '.join(sorted(unknown))}")
         return replace(self, last=last)
 
-    def errors(self, sums: Sums) -> tuple[float, float]:
-        """Training and validation error, as displayed."""
-        if self.root_of_sum:
-            train, valid = np.sqrt(sums.loss / sums.rows)
-            return float(train), float(valid)
-        return sums.train, sums.valid
-
-    def gain_scale(self, before: Sums, after: Sums) -> float:
-        """The factor from a fall of the mean validation error to a fall of the displayed error.
-
-        A difference of roots is that of the squares divided by the sum of the roots.
-        """
-        if not self.root_of_sum:
-            return 1.0
-        (_, old), (_, new) = self.errors(before), self.errors(after)
-        return old**2 / before.valid / (old + new)
-
 
 ARTICLE = Settings(method=DESCENT, phases=1, decay=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
-
-
-def _nobody(*_: object) -> None:
-    """A callback that does nothing."""
 
 
 @dataclass(frozen=True)
@@ -151,14 +211,17 @@ class Events:
     """Callbacks during learning.
 
     `say` gets each line for people. `progressed` gets the present work and the share of it that is done, 0 to 1, or
-    None if unknown. `match_state` gets the state of the match in words several times a second. `stepped` gets each step
-    of the fit.
+    None if unknown. `match_state` gets the state of the match in words several times a second. `stepped` gets each
+    Step of the fit.
     """
 
-    say: Say = _nobody
-    progressed: Callable[[str, float | None], object] = _nobody
-    match_state: Callable[[str], object] = _nobody
-    stepped: Callable[[Step], object] = _nobody
+    say: Say = lambda _: None
+    progressed: Callable[[str, float | None], object] = lambda *_: None
+    match_state: Say = lambda _: None
+    stepped: Callable[[Any], object] = lambda _: None
+
+
+SILENT = Events()
 
 
 @dataclass(frozen=True)
@@ -202,7 +265,7 @@ class LearnRequest:
     teacher: Annotated[
         str | None,
         "net whose scores teach; off for results only",
-        Option(
+        options.Option(
             "NET",
             none=NO_TEACHER,
             group=FIT,
@@ -210,24 +273,26 @@ class LearnRequest:
         ),
     ] = DEFAULT_TEACHER
     plays_match: Annotated[
-        bool, "use the new weights at once, without a match", Option(group=MATCH, flag="--no-match")
+        bool, "use the new weights at once, without a match", options.Option(group=MATCH, flag="--no-match")
     ] = True
-    prove: Annotated[bool, "use the new weights only if a long match proves them", Option(group=MATCH)] = False
+    prove: Annotated[bool, "use the new weights only if a long match proves them", options.Option(group=MATCH)] = False
     concurrency: Annotated[
         int | None,
         "games at the same time",
-        Option("N", 1, group=MATCH, default="one per core"),
+        options.Option("N", 1, group=MATCH, default="one per core"),
     ] = None
     weights: Annotated[
         str | None,
         "start from this file and replace it",
-        Option("FILE", group=EVALUATION, default="the weights in use"),
+        options.Option("FILE", group=EVALUATION, default="the weights in use"),
     ] = None
-    out: Annotated[str | None, "write the new weights to this file instead", Option("FILE", group=EVALUATION)] = None
+    out: Annotated[
+        str | None, "write the new weights to this file instead", options.Option("FILE", group=EVALUATION)
+    ] = None
     keep_fen: Annotated[
         bool,
         "keep no .fen cache of positions next to the games",
-        Option(group=OUTPUT, flag="--no-cache"),
+        options.Option(group=OUTPUT, flag="--no-cache"),
     ] = True
     dry_run: bool = False
     record: str | None = None
@@ -236,50 +301,3 @@ class LearnRequest:
     def has_random_moves(self) -> bool:
         """Whether random-move positions are used: only a static score says what one is worth."""
         return self.selection.random_moves and self.teacher is not None and self.settings.target.share == 0
-
-
-@dataclass(frozen=True)
-class Task:
-    """A request with what it starts from: weights of a set of terms, with as many phases as it asks for, and teachers.
-
-    `teacher` gives scores, `ranker` finds the best moves to rank; each is None where the request needs none. `began` is
-    when the work on it began, by `time.perf_counter`.
-    """
-
-    request: LearnRequest
-    terms: TermSet
-    start: np.ndarray
-    teacher: Evaluation | None
-    ranker: Evaluation | None
-    began: float = field(default_factory=time.perf_counter)
-
-    @classmethod
-    def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray) -> Task:
-        """The task to start from these weights.
-
-        With random-move positions K is that of the teacher: results cannot give it. Raises LearnError if the request
-        cannot start there, and EvaluationError if the teacher cannot be read.
-        """
-        settings = request.settings.of_set(terms)
-        start, target = start_of(weights, settings.phases, len(terms)), settings.target
-        teacher = load_net(request.teacher) if request.teacher and target.needs_scores else None
-        ranker = (teacher or load_net(request.teacher or DEFAULT_TEACHER)) if request.choice.ranked else None
-        if request.teacher is not None and teacher is not None:
-            target = replace(target, scorer=request.teacher, k=teacher.k if request.has_random_moves else target.k)
-        settings = replace(settings, target=target)
-        return cls(replace(request, settings=settings), terms, start, teacher, ranker)
-
-    @property
-    def evaluation(self) -> LinearEvaluation:
-        """The evaluation by the weights at the start, of one phase if they need no more."""
-        return LinearEvaluation(simplest(self.start, len(self.terms)), terms=self.terms)
-
-
-def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
-    """The weights to start from, with this number of phases; raises LearnError if two would have to become one."""
-    if phases == 1 and phases_of(weights, terms) == 2:
-        raise LearnError(
-            "the weights have two phases, and one cannot be learned from there: name others by --weights, such as a "
-            "copy of greko2015-before-training.txt"
-        )
-    return in_two_phases(weights, terms) if phases == 2 else weights

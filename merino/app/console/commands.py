@@ -893,13 +893,12 @@ def improve(session: Session, arguments: str) -> None:
     `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
     """
     words = words_in(arguments)
-    from merino.app.console.learn_options import improve_parser  # noqa: PLC0415
-    from merino.app.console.learning import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
+    from merino.app.console import learning  # noqa: PLC0415 (with all that learning needs)
 
     if {"-h", "--help"} & set(words):
-        session.say(improve_parser("improve").format_help().rstrip())
+        session.say(learning.improve_parser("improve").format_help().rstrip())
         return
-    found = carry_out(words, session.say, "improve")
+    found = learning.improve(words, session.say, "improve")
     if found.in_use is not None:
         _use_new_weights(session, found.in_use)
 

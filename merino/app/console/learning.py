@@ -1,51 +1,223 @@
-"""Runs `learn` and `improve` and shows their lines and progress; the same at the console and in a shell."""
+"""`learn`, `improve` and `plot`, in a shell and at the console: command lines, what is carried out, and what is shown.
 
-from __future__ import annotations
+Pictures are of a run of `learn`, of one of `improve` or `night`, given its folder, or of a net.
+"""
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 from merino.app.console import shared
-from merino.app.console.learn_options import (
-    LearnArguments,
-    chosen_terms,
-    improve_parser,
-    is_standard_input,
-    learn_parser,
-    read_arguments,
-    set_in_use,
-)
-from merino.core.common.command import CommandError
-from merino.core.common.files import user_folder
-from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.terminal import LivePrinter, Progress
-from merino.core.common.text import as_word
+from merino.core.common import errors, files, interrupt, options, terminal, text
+from merino.core.common.command import CommandError, UsageError, from_lab
+from merino.core.common.options import Option
+from merino.core.common.text import as_word, did_you_mean
 from merino.eval.evaluation import EvaluationError
-from merino.eval.linear.sets import set_named
-from merino.formats.sources import SourceError
-from merino.learn.errors import LearnStoppedError
-from merino.learn.improve.learner import DEFAULT_FOLDER, ImproveState, Plan, begin
-from merino.learn.improve.rounds import Finished, Until, described
-from merino.learn.positions import Quiet
-from merino.learn.procedure import LearnResult, learn_from_files, use_weights
-from merino.learn.request import Events, Say
-from merino.match.games import MatchError
-from merino.match.prove import GAIN, StrengthTest
+from merino.eval.linear import registry, sets
+from merino.eval.linear.weights import active_file, set_of
+from merino.eval.net.file import is_net_file
+from merino.formats.sources import STANDARD_INPUT, SourceError
+from merino.learn import judging, plots, procedure, request
+from merino.learn.improve import learner, rounds
+from merino.learn.procedure import LearnResult, Verdict
+from merino.learn.request import DEFAULT_SELECTION, FIT, Events, LearnRequest, Say, Selection, Settings, Target
+from merino.match import games, prove
+
+ARTICLE_PRESET = "greko2015"
+FORMATS = tuple(ending.lstrip(".") for ending in text.ENDINGS)
 
 
 class StoppedError(CommandError):
     """Ctrl-C before there was anything to keep; the message says what has been done so far."""
 
-    exit_code = INTERRUPTED
+    exit_code = interrupt.INTERRUPTED
 
 
-def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = GAIN) -> Path | None:
+@dataclass(frozen=True)
+class LearnArguments:
+    """A `learn` command as read: what to learn, or a weights file to put in use, and what to print."""
+
+    request: LearnRequest
+    use: Annotated[
+        str | None,
+        "learn nothing: put these weights in use",
+        Option("FILE", group=request.EVALUATION),
+    ] = None
+    as_json: bool = False
+    is_quiet: bool = False
+
+
+def read_arguments(arguments: Sequence[str], command: str = "merino learn", start: str | None = None) -> LearnArguments:
+    """Read what follows `command`, for the weights `start` or those in use; raises UsageError, SystemExit after -h."""
+    parser = learn_parser(command)
+    args = parser.parse_intermixed_args(list(arguments))
+    files = [word for word in args.words or () if not word.lstrip("-").isdecimal()]
+    numbers = [errors.number_of(word) for word in args.words or () if word.lstrip("-").isdecimal()]
+    weights = getattr(args, "weights", None)
+    if hasattr(args, "use"):
+        nothing = vars(parser.parse_intermixed_args([])) | {"use": args.use, "weights": weights, "quiet": args.quiet}
+        if vars(args) | {"weights": weights} != nothing:
+            parser.error("--use FILE learns nothing and goes with --weights only")
+        return LearnArguments(LearnRequest((), weights=weights), args.use, is_quiet=args.quiet)
+    faults = {
+        "missing: FILE": not files,
+        "give the first and the last term, or neither": len(numbers) not in (0, 2),
+        "give the terms once, as FIRST LAST or by --terms": bool(numbers) and args.terms is not None,
+        "--prove needs the match that --no-match leaves out; give only one of them": hasattr(args, "prove")
+        and hasattr(args, "plays_match"),
+    }
+    for fault, is_so in faults.items():
+        if is_so:
+            parser.error(fault)
+    chosen = dict[str, Any]()
+    if numbers:
+        terms, (first, last) = _set_in_use(weights or start, "learn"), numbers
+        if not 1 <= first <= last <= len(terms):
+            fault = f"terms are numbered 1 to {len(terms)}, the first before the last; not {first} {last}"
+            raise UsageError(f"learn: {fault}")
+        chosen = {"first": first, "last": last}
+    elif args.terms is not None:
+        chosen = _chosen_terms(args.terms, _set_in_use(weights or start, "learn"), parser)
+    return LearnArguments(_request(args, tuple(files), chosen), None, args.json, args.quiet)
+
+
+def _request(args: argparse.Namespace, files: tuple[str, ...], terms: dict[str, Any]) -> LearnRequest:
+    """What is to be learned; `terms` are the settings that say which terms are fitted.
+
+    With a target the scores in the files teach, unless a teacher is named; without a teacher results alone.
+    """
+    base, asked = LearnRequest(files), vars(args)
+    if args.preset:
+        base = LearnRequest(files, request.ARTICLE, Selection(), request.NO_CHOICE, teacher=None)
+    found = replace(base, **options.given(asked, LearnRequest))
+    settings, selection = found.settings, found.selection
+    if "target" in asked and "teacher" not in asked:
+        found = replace(found, teacher=None)
+    elif "target" not in asked and "teacher" in asked:
+        settings = replace(settings, target=Target(1.0 if found.teacher is None else 0.0))
+    if not args.preset and found.teacher is None:
+        selection = replace(selection, per_game=request.FEW_OF_A_GAME)
+    return replace(
+        found,
+        settings=replace(settings, **options.given(asked, Settings), **terms),
+        selection=replace(selection, **options.given(asked, Selection)),
+        choice=replace(found.choice, pulls=()) if "prior" in asked else found.choice,
+    )
+
+
+def learn_parser(command: str = "merino learn") -> shared.Parser:
+    """The parser of `learn`."""
+    parser = shared.Parser(
+        prog=command,
+        usage=f"{command} FILE... [FIRST LAST] [options]\n       {command} --use FILE [--weights FILE]",
+        description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
+        "use if a match shows that they gain.",
+        notes="FILE is a PGN, plain or compressed ('-' for standard input), or labelled positions (.epd, .fen). The "
+        f"terms FIRST to LAST are fitted, all {len(registry.TERMS)} by default; 'merino weights' lists them. The net "
+        f"{request.DEFAULT_TEACHER} teaches, and short matches find how far to go from the old weights to the new.",
+        examples=(
+            "merino learn games.pgn",
+            "merino learn games.pgn 6 27 --weights my-weights.txt --no-match",
+            "merino learn selfplay.pgn --target blend=0.5",
+        ),
+    )
+    parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
+    parser.group(FIT).add_argument("--terms", metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
+    usual = request.DEFAULT_SETTINGS
+    options.add_options(parser, Settings, phases=usual.phases, target=usual.target.name, decay=usual.decay)
+    options.add_options(parser, LearnRequest)
+    sentence = "as GreKo 2015 ML: one phase, descent, K 150, decay 20, all positions, split by position"
+    parser.group(FIT).add_argument("--preset", choices=[ARTICLE_PRESET], help=sentence)
+    per_game = f"{DEFAULT_SELECTION.per_game}, {request.FEW_OF_A_GAME} without a teacher"
+    options.add_options(parser, Selection, positions=DEFAULT_SELECTION.positions, per_game=per_game)
+    options.add_options(parser, LearnArguments)
+    shared.add_json(parser, "print the report as one JSON object")
+    shared.add_quiet(parser)
+    return parser
+
+
+def improve_parser(command: str) -> shared.Parser:
+    """The parser of `improve`."""
+    usual = learner.Plan()
+    parser = shared.Parser(
+        prog=command,
+        description="Learn from games of Merino against itself, round after round: play, learn, and prove by a match. "
+        "New weights are used only after their match has proved them stronger.",
+        notes="The same command continues where it was stopped or killed. Its folder keeps the settings: other "
+        "settings need another folder.",
+        examples=(
+            "merino improve --hours 3",
+            "merino improve --rounds 20 --weights weights/greko2015-before-training.txt --state from-greko",
+            "merino plot from-greko",
+        ),
+    )
+    shared.add_when_to_stop(parser, "rounds")
+    options.add_options(parser, learner.Plan)
+    shared.add_concurrency(parser, "games")
+    parser.group(FIT).add_argument("--terms", metavar="LIST", help="terms to fit, such as 6-27 (default: all)")
+    target = f"{request.BLEND}={usual.share:g}"
+    options.add_options(parser, Settings, ("phases", "target"), phases=usual.phases, target=target)
+    options.add_options(parser, Selection)
+    shared.add_deciding_test(parser, usual)
+    sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
+    parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
+    sentence = "start from the values of the pieces alone, with all other terms of this set at 0"
+    parser.group(shared.EVALUATION).add_argument("--set", dest="of_set", metavar="SET", help=sentence)
+    shared.add_state_of_runs(parser, learner.DEFAULT_FOLDER)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _set_in_use(weights: str | None, command: str) -> registry.TermSet:
+    """The set of the weights to start from, None for those in use; raises UsageError, which names the command."""
+    try:
+        return set_of(active_file(weights))
+    except EvaluationError as error:
+        raise UsageError(f"{command}: {error}") from error
+
+
+def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> dict[str, Any]:
+    """The settings that fit the terms of a list: a range, or names and ranges separated by commas.
+
+    The name of a table stands for all its cells. A term that the set lacks ends in an error of the parser.
+    """
+    known = [term.name for term in terms]
+    named = {name.lower(): [name] for name in known} | {each.name.lower(): known[at] for each, at in terms.to_read()}
+    chosen: list[str] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if first.isdecimal() and (last.isdecimal() or not dash):
+            low, high = errors.number_of(first), errors.number_of(last or first)
+            if not 1 <= low <= high <= len(known):
+                parser.error(f"argument --terms: terms are numbered 1 to {len(known)}; there is no '{part[:40]}'")
+            if part == text:
+                return {"first": low, "last": high}
+            chosen += known[low - 1 : high]
+        elif part.lower() in named:
+            chosen += named[part.lower()]
+        else:
+            hint = did_you_mean(part, [*(each.name for each, _ in terms.to_read()), *known])
+            parser.error(f"argument --terms: there is no term '{part[:40]}'{hint}")
+    return {"names": tuple(name for name in known if name in chosen)}
+
+
+def run_learn(arguments: Sequence[str]) -> int:
+    """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
+    if arguments[:1] == ["plot"] and not files.is_there(Path("plot")):
+        return run_plot(arguments[1:])
+    args = read_arguments(arguments)
+    stream = sys.stderr if args.as_json else sys.stdout
+    result = carry_out(args, lambda line: print(line, file=stream, flush=True))
+    return interrupt.INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
+
+
+def learn_weights(arguments: Sequence[str], say: Say, trial: prove.StrengthTest = prove.GAIN) -> Path | None:
     """Carry out a `learn` command typed at the console; the file of new weights if they are in use now.
 
     Each line goes to `say`, output for programs to standard output. `trial` is the match that decides whether new
@@ -55,71 +227,78 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = GAIN
         say(learn_parser("learn").format_help().rstrip())
         return None
     args = read_arguments(arguments, "learn")
-    if is_standard_input(args):
+    if str(STANDARD_INPUT) in args.request.files:
         raise CommandError("learn: '-' is standard input, which the console reads; name a file")
     result = carry_out(args, say, trial, "learn")
     return result.outcome.written if result.outcome.in_use else None
 
 
-def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, command: str = "merino learn") -> LearnResult:
+def carry_out(
+    args: LearnArguments, say: Say, trial: prove.StrengthTest = prove.GAIN, command: str = "merino learn"
+) -> LearnResult:
     """Learn, or put earlier results in use; lines go to `say`, output for programs to standard output.
 
     `command` is the name of the command for messages. Raises CommandError.
     """
-    stream = shared.progress_stream(args.is_quiet)
-    try:
-        with shown(shared.unless_quiet(say, args.is_quiet), stream) as events:
-            if args.use is not None:
-                result = use_weights(args.use, args.request.weights, events.say)
-            else:
-                result = learn_from_files(args.request, events, trial, command)
-    except LearnStoppedError as error:
-        raise StoppedError(f"learn: {error}") from error
-    except (SourceError, EvaluationError, MatchError) as error:
-        raise CommandError(f"learn: {error}") from error
-    if args.as_json:
-        print(for_machines(result), end="")
-    elif args.is_quiet:
-        say(_in_a_line(result))
+    with _failing("learn"), shown(say, args.is_quiet) as events:
+        if args.use is not None:
+            result = procedure.use_weights(args.use, args.request.weights, events.say)
+        else:
+            result = procedure.learn_from_files(args.request, events, trial, command)
+    outcome = result.outcome
+    if args.as_json and result.summary is not None:
+        print(json.dumps(result.summary.as_json()))
+    elif args.is_quiet and not args.as_json:
+        unused = "" if outcome.in_use else ", not in use"
+        say(f"{outcome.verdict}: {outcome.state + unused if outcome.written else 'the weights are unchanged'}")
     return result
 
 
-def _in_a_line(result: LearnResult) -> str:
-    """The result if nothing else is printed: the verdict, and the file of the new weights if there is one."""
-    outcome = result.outcome
-    if outcome.written is None:
-        return f"{outcome.verdict}: the weights are unchanged"
-    return f"{outcome.verdict}: the new weights are in '{outcome.written}'{'' if outcome.in_use else ', not in use'}"
-
-
-def for_machines(result: LearnResult) -> str:
-    """The output for programs; empty if nothing was learned."""
-    return "" if result.summary is None else json.dumps(result.summary.as_json()) + "\n"
+@contextmanager
+def _failing(command: str) -> Iterator[None]:
+    """Make errors of learning a CommandError that begins with the name of the command."""
+    try:
+        yield
+    except request.LearnStoppedError as error:
+        raise StoppedError(f"{command}: {error}") from error
+    except (SourceError, EvaluationError, games.MatchError) as error:
+        raise CommandError(f"{command}: {error}") from error
 
 
 @contextmanager
-def shown(say: Say, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> Iterator[Events]:
+def shown(
+    say: Say,
+    is_quiet: bool = False,
+    stream: TextIO | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Events]:
     """Lines go to `say`; progress and the state of a match to `stream` (standard error if None), until the next line.
 
-    A context manager; when it ends, nothing of them is left on a terminal.
+    A context manager; when it ends, nothing of them is left on a terminal. With `is_quiet` nothing is shown at all.
     """
-    progress, match_state = Progress(stream, clock), LivePrinter(stream)
-
-    def wipe() -> None:
-        progress.wipe()
-        match_state.wipe()
+    stream = shared.progress_stream(is_quiet) or stream
+    progress, match_state = terminal.Progress(stream, clock), terminal.LivePrinter(stream)
 
     def say_line(line: str) -> None:
-        wipe()
-        say(line)
+        progress.wipe()
+        match_state.wipe()
+        if not is_quiet:
+            say(line)
 
     try:
         yield Events(say_line, progress, match_state)
     finally:
-        wipe()
+        progress.wipe()
+        match_state.wipe()
 
 
-def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> Finished[ImproveState]:
+def run_improve(words: Sequence[str]) -> int:
+    """The command `improve`: 0, or 130 after Ctrl-C; raises CommandError."""
+    found = improve(words, lambda line: print(line, flush=True))
+    return interrupt.INTERRUPTED if found.interrupted else 0
+
+
+def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> rounds.Finished[learner.ImproveState]:
     """Carry out what follows `command`; raises CommandError, and SystemExit after printing the help.
 
     Lines go to `say`, progress to standard error.
@@ -129,41 +308,113 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     shared.check_will_end(parser, args, "rounds")
     if args.of_set is not None and args.weights is not None:
         parser.error("--set starts from the pieces alone; leave out --weights")
-    folder = args.state or user_folder("data") / DEFAULT_FOLDER
+    folder = args.state or files.user_folder("data") / learner.DEFAULT_FOLDER
+    asked, until = _asked(args, parser), rounds.Until(args.hours, args.rounds)
     try:
-        with shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events:
-            until = Until(args.hours, args.rounds)
-            found = begin(folder, args.weights, _asked(args, parser), until, events, args.concurrency, args.of_set)
-    except (SourceError, EvaluationError, MatchError) as error:
-        raise CommandError(f"improve: {error}") from error
+        with _failing("improve"), shown(say, args.quiet) as events:
+            found = learner.begin(folder, args.weights, asked, until, events, args.concurrency, args.of_set)
     except OSError as error:
         raise shared.work_kept("improve", error) from error
-    _report(found, say, command)
+    say(f"{rounds.described(found.state)}; the best weights are in '{found.best}'.")
+    if found.interrupted:
+        say(f"Stopped; '{command}' with the same options continues.")
+    elif found.state.rounds and command.startswith("merino"):
+        say(f"To draw it: merino plot {as_word(found.best.parent)}")
     return found
 
 
 def _asked(args: argparse.Namespace, parser: shared.Parser) -> dict[str, Any]:
     """The settings of the Plan that were given."""
-    asked = {each.name: getattr(args, each.name, None) for each in fields(Plan)}
+    asked = {each.name: getattr(args, each.name, None) for each in fields(learner.Plan)}
     if "target" in args:
         asked["share"] = args.target.share
     if asked["positions"] is not None:
-        asked["positions"] = Quiet(args.positions)
-    if args.sprt is not None:
-        asked |= dict(zip(("elo0", "elo1"), args.sprt, strict=True))
+        asked["positions"] = request.Quiet(args.positions)
+    asked |= zip(("elo0", "elo1"), args.sprt or (), strict=False)
     if args.terms is not None:
-        terms = set_in_use(args.weights, "improve") if args.of_set is None else set_named(args.of_set)
-        chosen = chosen_terms(args.terms, terms, parser)
+        terms = _set_in_use(args.weights, "improve") if args.of_set is None else sets.set_named(args.of_set)
+        chosen = _chosen_terms(args.terms, terms, parser)
         if "names" in chosen:
             parser.error("--terms takes one range here, such as 6-27")
         asked |= chosen
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _report(found: Finished[ImproveState], say: Say, command: str) -> None:
-    """The summary at the end of a run."""
-    say(f"{described(found.state)}; the best weights are in '{found.best}'.")
-    if found.interrupted:
-        say(f"Stopped; '{command}' with the same options continues.")
-    elif found.state.rounds and command.startswith("merino"):
-        say(f"To draw it: merino plot {as_word(found.best.parent)}")
+def run_plot(arguments: Sequence[str]) -> int:
+    """Write a file for each picture; raises CommandError."""
+    args = _plot_parser().parse_args(arguments)
+    path, has_night = args.record or active_file().parent / procedure.RECORD_NAME, False
+    if args.record is None and not files.is_there(path):
+        raise UsageError(
+            f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
+        )
+    if files.is_folder(path):
+        night = path / from_lab("night.state")
+        has_night = files.is_there(night)
+        folder, path = path, night if has_night else path / learner.STATE_NAME
+        load = from_lab("night.load") if has_night else learner.load_state
+        pictures = from_lab("night.pictures") if has_night else plots.IMPROVE_PICTURES
+    elif is_net_file(path):
+        folder, load, pictures = path.parent, from_lab("net.load"), from_lab("net.pictures_of")
+    else:
+        folder, load, pictures = path.parent, judging.load_record, _pictures_of_record
+    _plot(path, args.out or folder, args.format, load, pictures)
+    return 0
+
+
+def _pictures_of_record(record: dict[str, Any]) -> dict[str, Callable[[Any, dict[str, Any]], None]]:
+    """Those that its run has something to draw of."""
+    if any(record[plots.CALIBRATION].values()):
+        return plots.PICTURES
+    reason = "random-move positions, which were learned from, have no result"
+    print(f"plot: no picture of {plots.CALIBRATION}: {reason}", file=sys.stderr)
+    return {name: picture for name, picture in plots.PICTURES.items() if name != plots.CALIBRATION}
+
+
+def _plot_parser() -> shared.Parser:
+    parser = shared.Parser(
+        prog="merino plot",
+        description=f"Draw a run of 'merino learn' ({', '.join(plots.PICTURES)}); given its folder, of 'merino "
+        f"improve' ({', '.join(plots.IMPROVE_PICTURES)}) or 'merino night' ({', '.join(from_lab('night.pictures'))}); "
+        f"or a net ({', '.join(from_lab('net.pictures'))}). One file per picture.",
+        examples=(
+            "merino plot",
+            "merino plot my-folder/learning.json --out pictures --format svg",
+            "merino plot my.net",
+        ),
+    )
+    sentence = (
+        "the record of a run of 'learn' (default: the last run on the weights in use), the folder of 'improve' "
+        "or 'night', or a net"
+    )
+    parser.add_argument("record", nargs="?", type=shared.file_path, metavar="RECORD", help=sentence)
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--out", type=shared.file_path, metavar="FOLDER", help="folder of the pictures (default: that of the record)")
+    add("--format", choices=FORMATS, default=FORMATS[0], help="kind of picture (default: %(default)s)")
+    return parser
+
+
+def _plot(path: Path, folder: Path, ending: str, load: Callable[[Path], Any], pictures: Any) -> None:
+    """Write all pictures of the record at `path` into a folder; raises CommandError.
+
+    `pictures` draw by name, or are a function that finds them for a record.
+    """
+    text.load_matplotlib()
+    try:
+        record = load(path)
+        named = (pictures(record) if callable(pictures) else pictures).items()
+        drawn = {folder / f"{path.stem}-{name}.{ending}": picture for name, picture in named}
+        with files.writing(CommandError, folder, "plot: "):
+            folder.mkdir(parents=True, exist_ok=True)
+        for file in drawn:
+            with files.writing(CommandError, file, "plot: "):
+                files.check_writable(file)
+        contents = {file: plots.draw(record, picture, ending) for file, picture in drawn.items()}
+    except (request.LearnError, EvaluationError) as error:
+        raise CommandError(f"plot: {error}") from error
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error
+    with files.writing(CommandError, None, "plot: "):
+        files.write_together(contents)
+    for file in contents:
+        print(file)

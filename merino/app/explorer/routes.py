@@ -23,8 +23,8 @@ from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.linear import family, registry
 from merino.eval.linear.weights import active_file
 from merino.formats.pgn_games import list_games
+from merino.learn.judging import load_record
 from merino.learn.procedure import RECORD_NAME, use_weights
-from merino.learn.report import load_record
 from merino.study import analyser, lines, reporting, tactics
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 

@@ -23,8 +23,18 @@ from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear import family, phases, registry
-from merino.learn import errors, loss_and_gradient, positions, procedure, report
-from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest, Settings
+from merino.learn import fitting, judging, procedure
+from merino.learn.request import (
+    DEFAULT_SELECTION,
+    DEFAULT_TEACHER,
+    NO_CHOICE,
+    Events,
+    LearnError,
+    LearnRequest,
+    LearnStoppedError,
+    Selection,
+    Settings,
+)
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
 from merino.study import analyser, annotated_files, annotation
@@ -133,7 +143,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     evaluation = fields.evaluation(state.evaluations)
     terms, settings = terms_of(evaluation), fields.build(Settings, "first", "last", "target", "phases")
     teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
-    usual = DEFAULT_SELECTION if teacher else positions.Selection()  # a teacher scores random moves, too
+    usual = DEFAULT_SELECTION if teacher else Selection()  # a teacher scores random moves, too
     selection = fields.build(partial(replace, usual), "per_game")
     with sent_games(fields) as sent:
         weights, record = sent.folder / "weights.txt", sent.folder / "learning.json"
@@ -152,12 +162,12 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         )
         try:
             result = procedure.learn_from_files(request, _events(sent, settings, terms, say, stop))
-        except errors.LearnStoppedError as error:
+        except LearnStoppedError as error:
             raise RequestError("stopped") from error
-        found = {**report.load_record(record), "files": list(sent.names)}
+        found = {**judging.load_record(record), "files": list(sent.names)}
     summary = result.summary
     if summary is None:
-        raise errors.LearnError("nothing was learned")
+        raise LearnError("nothing was learned")
     learned = evaluation.with_numbers({line.name: line.new for line in summary.weights}).with_k(summary.k)
     learned.name = f"learned from {sent.title}"
     entry = state.evaluations.add(learned.name, learned)
@@ -174,7 +184,7 @@ def _events(sent: SentGames, settings: Settings, terms: registry.TermSet, say: S
         if stop.is_set:
             raise KeyboardInterrupt  # as the learner expects it, which keeps the best so far
 
-    def stepped(step: loss_and_gradient.Step) -> None:
+    def stepped(step: fitting.Step) -> None:
         began.append(step.at)
         say({"type": "step", **_step(step, settings, began[0], terms)})
         heed()
@@ -196,8 +206,8 @@ def terms_of(evaluation: Evaluation) -> registry.TermSet:
     return evaluation.terms
 
 
-def _step(step: loss_and_gradient.Step, settings: Settings, began: float, terms: registry.TermSet) -> dict[str, Any]:
-    train, valid = settings.errors(step.sums)
+def _step(step: fitting.Step, settings: Settings, began: float, terms: registry.TermSet) -> dict[str, Any]:
+    train, valid = step.sums.errors(settings.root_of_sum)
     values = step.parameters.weights
     weights = dict(zip(phases.column_names(terms, phases.phases_of(values, len(terms))), values.tolist(), strict=True))
     return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}

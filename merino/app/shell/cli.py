@@ -28,6 +28,7 @@ from merino.eval.linear.own_file import use_own_terms
 
 OWN_TERMS = "--own-terms"  # before any command
 EXPLAINING = "merino.app.console.explaining"
+LEARNING = "merino.app.console.learning"
 HELP = ("-h", "--help")  # the same as `help`, alone or after a command
 
 
@@ -42,8 +43,8 @@ FRONT = (
     Command("console [OPTIONS]", "merino.app.console:run_console", "Play, analyse and explain at a prompt."),
     Command("uci", "merino.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
     Command("demo [OPTIONS]", "merino.app.console.loop:play_demo", "Show a short game of Merino."),
-    _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
-    _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
+    Command("learn FILE [FIRST LAST]", f"{LEARNING}:run_learn", "Learn the weights from games."),
+    Command("improve --hours H", f"{LEARNING}:run_improve", "Play, learn and prove by a match, again and again."),
     Command("explain FEN|FILE [MOVE]", f"{EXPLAINING}:run_explain", "Explain a position, or what a move changes."),
     Command("compare FEN MOVE MOVE", f"{EXPLAINING}:run_compare", "Compare two moves, or weights: A.txt B.txt [FEN]."),
     Command("moves FEN", f"{EXPLAINING}:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
@@ -63,7 +64,7 @@ FRONT = (
 BEHIND = (
     *LAB,
     _command("account NET", "account:run_account", "Explain a net by the terms: the weights nearest to it."),
-    _command("plot [RECORD]", "learn:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
+    Command("plot [RECORD]", f"{LEARNING}:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
     _command("bench", "commands:bench", "Search fixed positions; print the node count and the speed."),
     _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),
     _command("warmup [PART ...]", "commands:warmup", "Compile Merino ahead of the first use."),

@@ -37,9 +37,8 @@ from merino.formats.packed_files import (
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.scored_games import ScoredGames, is_games_file, scaled
 from merino.formats.sources import find_files
-from merino.learn.reading import searched_positions
 from merino.learn.request import Events
-from merino.learn.rescoring import Rescore
+from merino.learn.rescoring import Rescore, searched_positions
 
 WIDTH = 40  # of the longest bar
 Chunk = TypeVar("Chunk", np.ndarray, ScoredGames)

@@ -11,7 +11,7 @@ import numpy as np
 
 from merino.eval.net import features, network
 from merino.lab.nets.gradient import Layout
-from merino.learn.errors import TrainingError
+from merino.learn.request import TrainingError
 
 BLOCKS = 2048  # of threads at most: some positions for each
 WARP = 32  # threads that a card runs together

@@ -27,7 +27,7 @@ from merino.eval.net import network
 from merino.eval.net.family import NetEvaluation
 from merino.formats import packed, packed_files, sources
 from merino.lab.nets import gpu, gradient, position_blocks, shapes, starting, training
-from merino.learn import errors, request
+from merino.learn import request
 from merino.learn.improve import rounds
 from merino.match.report import duration, signed
 
@@ -105,7 +105,7 @@ class NightPlan(rounds.RoundPlan):
     def check(self) -> Self:
         """See RoundPlan."""
         if not 0 <= self.ahead < 1:
-            raise errors.LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
+            raise request.LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
         if self.share is not None:
             rounds.check_share(self.share)
         _ = self.asked_shape
@@ -254,7 +254,7 @@ def player_of(net: network.Network | None) -> family.LinearEvaluation | NetEvalu
 
 
 class NightFolder(rounds.RunFolder[NightState]):
-    """The folder of a run of `night`, and what its rounds do: the Learner of the loop.
+    """The folder of a run of `night`, and what its rounds do.
 
     Nothing outside the folder is touched.
     """
@@ -279,14 +279,6 @@ class NightFolder(rounds.RunFolder[NightState]):
         start = START_TERMS if state.is_from_nothing else START_NET
         return self.path / (BEST if state.last_proven else start)
 
-    def in_use(self, _: NightState) -> Path | None:
-        """See Learner."""
-        return None
-
-    def adopt(self, state: NightState) -> NightState:
-        """See Learner."""
-        return state
-
     def net(self, state: NightState, number: int) -> network.Network | None:
         """The net of a generation, or with 0 the start, None for nothing; raises LearnError and EvaluationError."""
         return self._read_net(state, number)[0] if number or not state.is_from_nothing else None
@@ -296,17 +288,17 @@ class NightFolder(rounds.RunFolder[NightState]):
         path = self.round_path(self.path, number) / CANDIDATE if number else self.path / START_NET
         known = state.rounds[number - 1].net if number else state.start_hash
         if not files.is_there(path):
-            raise errors.LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
+            raise request.LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
         content = files.read_user_file(path, files.NET)
         found = net_files.net_in(content, path)
         if net_files.digest(found) != known:
-            raise errors.LearnError(
+            raise request.LearnError(
                 f"'{path}' is another net than this run left there: {net_files.digest(found)}, not {known}"
             )
         return found, content
 
     def round(self, state: NightState, context: rounds.StepContext) -> Generation:
-        """See Learner."""
+        """See RunFolder."""
         number, plan, folder = len(state.rounds) + 1, state.plan_now, self.of_round(len(state.rounds) + 1)
         best = self.net(state, state.last_proven)
         player, name = player_of(best), NOTHING if best is None else net_files.digest(best)
@@ -319,7 +311,7 @@ class NightFolder(rounds.RunFolder[NightState]):
         fitted = fit_generation(self, state, data, context)
         trained, games = net_files.load_net(folder / CANDIDATE), sum(each.games for each in data.values())
         if net_files.digest(trained) != fitted.net:
-            raise errors.LearnError(
+            raise request.LearnError(
                 f"'{folder / CANDIDATE}' is not the net of '{folder / FIT}': remove both to train again"
             )
         before = "" if fitted.start_error is None else f", of the best {fitted.start_error:.6f}"
@@ -387,7 +379,7 @@ class NightFolder(rounds.RunFolder[NightState]):
             yield f"generation {number}", self._read_net(state, number)[0]
 
     def line(self, found: Generation) -> str:
-        """See Learner."""
+        """See RunFolder."""
         words = f"Generation {found.number}, {found.neurons} neurons: {rounds.OUTCOMES[found.verdict]}"
         *parts, time = rounds.outcome_words(found, words)
         if found.from_terms is not None and found.from_terms_error is not None:
@@ -411,11 +403,11 @@ def data_of(path: Path, player: str) -> GenerationData:
 def check_data(path: Path, known: GenerationData) -> None:
     """Raise LearnError unless the games of a finished generation, in a file, are those that it has played."""
     if not files.is_there(path):
-        raise errors.LearnError(
+        raise request.LearnError(
             f"'{path}' is missing: later generations learn from it; put it back, or give a new folder"
         )
     if sources.digest(path) != known.hash:
-        raise errors.LearnError(
+        raise request.LearnError(
             f"'{path}' has changed since it was played: put it back as it was, or give a new folder"
         )
 
@@ -501,7 +493,7 @@ def _fit(
     place, learned = folder.of_round(number), learned_before(folder.net(state, 0))
     scratch, usual = place / POSITIONS, training.TrainingSettings()  # a file, so that memory does not bound them
     if not packed_files.write_packed_file(scratch, _positions(folder, state, data, context)):
-        raise errors.LearnError(f"the games in '{place}' have no position to learn from: more games are needed")
+        raise request.LearnError(f"the games in '{place}' have no position to learn from: more games are needed")
     validation = min(0.5, max(usual.validation, MIN_VALIDATION_GAMES / max(1, plan.games)))  # some of few games
 
     def report(state: training.TrainingState) -> None:
@@ -589,7 +581,7 @@ def begin(
         else:
             state.plan.check_same(given, path)
             if known != state.start_hash and (source is not None or name == NOTHING):
-                raise errors.LearnError(
+                raise request.LearnError(
                     f"'{path}' began with '{state.start_name}' as it was, not with '{name}' as it is: name the former, "
                     "or give a new folder"
                 )
@@ -603,7 +595,7 @@ def begin(
             files.write_whole(path / START_TERMS, text.encode())
         if source is not None and not files.is_there(path / START_NET):
             files.write_whole(path / START_NET, source.content)
-        return rounds.Loop(folder, state, folder, until, events, threads, executor).run()
+        return folder.run(state, until, events, threads, executor)
 
 
 def summary(state: NightState) -> list[str]:

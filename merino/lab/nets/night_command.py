@@ -25,7 +25,7 @@ def run_night(words: Sequence[str]) -> int:
     try:
         folder = args.state or files.user_folder("data") / night.DEFAULT_FOLDER
         with (
-            learning.shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events,
+            learning.shown(say, args.quiet) as events,
             shared.cluster_executor(args.cluster, "night", events.say, work.Needs(("match",))) as executor,
         ):
             found = night.begin(folder, args.start, given, until, events, args.concurrency, executor)

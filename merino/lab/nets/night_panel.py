@@ -9,7 +9,7 @@ from merino.app.explorer.channel import FAULTS, Message, reason_of
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common import files, work
 from merino.lab.nets import night as nights
-from merino.learn import errors, request
+from merino.learn import request
 from merino.learn.improve.rounds import Until
 
 NIGHT = "night"  # the run in `ServerState.kept`
@@ -57,8 +57,8 @@ def read_night(fields: Fields, _: ServerState) -> Message:
         path.write_text(fields.text("text"), encoding="utf-8")
         try:
             return {"night": report(nights.load_state(path), name)}
-        except errors.LearnError as error:
-            raise errors.LearnError(str(error).replace(str(path), name)) from error
+        except request.LearnError as error:
+            raise request.LearnError(str(error).replace(str(path), name)) from error
 
 
 def report(state: nights.NightState, place: str) -> dict[str, Any]:

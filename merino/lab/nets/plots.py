@@ -14,7 +14,7 @@ from merino.eval.net.features import Summand
 from merino.eval.net.network import Network
 from merino.lab.nets.night import NightState, ladder_of
 from merino.learn import plots
-from merino.learn.errors import LearnError
+from merino.learn.request import LearnError
 
 STRONGEST = 6  # neurons to draw
 BOARDS = "ALL"  # the block whose features are pieces on squares

@@ -3,7 +3,7 @@
 import numpy as np
 
 from merino.eval.net import blocks, features, network
-from merino.learn.errors import TrainingError
+from merino.learn.request import TrainingError
 
 
 def random_layers(shape: network.Shape, seed: int) -> dict[str, np.ndarray]:

@@ -17,7 +17,7 @@ from merino.eval.net import file as net_files
 from merino.eval.net import network
 from merino.formats import packed, sources
 from merino.lab.nets import gpu, gradient, plots, position_blocks, shapes, starting, training
-from merino.learn.errors import TrainingError
+from merino.learn.request import TrainingError
 
 of_net = partial(options.Option, group="net")
 SUPPORTED = "what the positions support, or as in --start"

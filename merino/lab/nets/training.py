@@ -18,7 +18,7 @@ from merino.core.common.options import Option
 from merino.eval.net import file, network
 from merino.formats import packed, packed_files
 from merino.lab.nets import gpu, gradient, position_blocks, starting
-from merino.learn.errors import TrainingError
+from merino.learn.request import TrainingError
 
 # The order in which training goes through positions, some of which are in memory at a time. Positions stay together
 # in blocks as they are in the files. Each epoch puts the blocks in an order by chance, reads so many of them as make

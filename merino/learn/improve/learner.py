@@ -9,57 +9,19 @@ An interrupted step continues: games and matches from their own states; learning
 same result.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from merino.core.common.files import GAMES as KIND_OF_GAMES
-from merino.core.common.files import WEIGHTS, is_there, open_user_file, read_user_file, write_whole
-from merino.core.common.sealed import as_json, writable
-from merino.core.common.text import counted
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.phases import in_two_phases
-from merino.eval.linear.registry import TERMS, TermSet
-from merino.eval.linear.sets import set_named
-from merino.eval.linear.weights import ENVIRONMENT_VARIABLE, IMPROVED, active_file, as_mapping, load, load_any, render
-from merino.learn.errors import LearnError
-from merino.learn.fitting import FitCallback
-from merino.learn.improve.rounds import (
-    OPEN,
-    OUTCOMES,
-    SAME,
-    TABLE,
-    WORSE,
-    Finished,
-    Loop,
-    LoopState,
-    Round,
-    RoundPlan,
-    RunFolder,
-    StepContext,
-    StepStoppedError,
-    Until,
-    announce,
-    check_share,
-    elo_of,
-    kept_fit,
-    outcome_words,
-    pieces_alone,
-    play_games,
-    play_match,
-    read_state,
-)
-from merino.learn.judging import learn
-from merino.learn.positions import Quiet, Selection
-from merino.learn.procedure import WeightsPaths, replace_weights, weights_paths
-from merino.learn.reading import ReadOptions, read_rows
-from merino.learn.request import Events, Say, Settings, start_of
-from merino.learn.sample import Target
+from merino.core.common import files, sealed, text
+from merino.eval.linear import family, registry, sets
+from merino.eval.linear import weights as weights_files
+from merino.learn import judging, procedure, reading, request
+from merino.learn.improve import rounds
+from merino.learn.improve.rounds import StepContext, play_games, play_match
 from merino.match.games import Tally
 
 FORMAT = "merino improve 1"
@@ -82,7 +44,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Plan(RoundPlan):
+class Plan(rounds.RoundPlan):
     """The settings of a run.
 
     `share` is that of the result in the target, `phases` the number of values of a weight; terms `first` to `last` of
@@ -95,52 +57,56 @@ class Plan(RoundPlan):
     phases: int = 2
     first: int = 1
     last: int | None = None
-    positions: Quiet = Quiet.ANY
+    positions: request.Quiet = request.Quiet.ANY
     per_game: int | None = None
-    set: str = TERMS.name
-    terms_version: str = TERMS.version
+    set: str = registry.TERMS.name
+    terms_version: str = registry.TERMS.version
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """See RoundPlan."""
         plan = super().from_json(data)
-        set_named(plan.set)
-        return replace(plan, positions=Quiet(plan.positions))
+        sets.set_named(plan.set)
+        return replace(plan, positions=request.Quiet(plan.positions))
 
     def check(self) -> Self:
         """See RoundPlan."""
         last, terms = self.last or len(self.terms), len(self.terms)
         if not 1 <= self.first <= last <= terms:
-            raise LearnError(f"terms are numbered 1..{terms}, first before last; not {self.first} {last}")
+            raise request.LearnError(f"terms are numbered 1..{terms}, first before last; not {self.first} {last}")
         if self.phases not in (1, 2):
-            raise LearnError(f"a weight has one value or two, not {self.phases}")
-        check_share(self.share)
+            raise request.LearnError(f"a weight has one value or two, not {self.phases}")
+        rounds.check_share(self.share)
         return super().check()
 
     @property
-    def terms(self) -> TermSet:
+    def terms(self) -> registry.TermSet:
         """The set of terms that are learned."""
-        return set_named(self.set)
+        return sets.set_named(self.set)
 
-    def settings(self, number: int) -> Settings:
+    def evaluation(self, weights: Sequence[float] | np.ndarray) -> family.LinearEvaluation:
+        """The evaluation by these weights."""
+        return family.LinearEvaluation(np.array(weights), terms=self.terms)
+
+    def settings(self, number: int) -> request.Settings:
         """The settings of learning in a round."""
-        return Settings(
+        return request.Settings(
             first=self.first,
             last=self.last,
             phases=self.phases,
-            target=Target(self.share),
+            target=request.Target(self.share),
             decay=None,
             seed=self.seed_of(number, 1),
         ).of_set(self.terms)
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> request.Selection:
         """Which positions of the games are learned from."""
-        return Selection(positions=self.positions, per_game=self.per_game)
+        return request.Selection(positions=self.positions, per_game=self.per_game)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TermsRound(Round):
+class TermsRound(rounds.Round):
     """A finished round: the errors on validation games before and after learning, and the weights learned."""
 
     error_before: float
@@ -155,7 +121,7 @@ class TermsRound(Round):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImproveState(LoopState[Plan, TermsRound]):
+class ImproveState(rounds.LoopState[Plan, TermsRound]):
     """The finished rounds of a run.
 
     `weights` are those at the start; `changes_use` says that they were those in use, so that proven weights replace
@@ -180,57 +146,11 @@ class ImproveState(LoopState[Plan, TermsRound]):
         return {"format": FORMAT, **super().as_json(), **own}
 
 
-class Folder(RunFolder[ImproveState]):
-    """The folder of a run of `improve`."""
-
-    command, state_name = "improve", STATE_NAME
-
-    @property
-    def best(self) -> Path:
-        """The file of the best weights."""
-        return self.path / BEST
-
-    def read(self, path: Path) -> ImproveState:
-        """See RunFolder."""
-        return load_state(path)
-
-    def contents(self, state: ImproveState) -> dict[str, bytes]:
-        """See RunFolder."""
-        best = weights_text(state.best, [f"the best of {counted(len(state.rounds), 'round')}"], state.plan.terms)
-        contents = {TABLE: state.table().encode(), BEST: best.encode()}
-        if not is_there(self.path / START):
-            origin = f"the start, as in {state.start_name}"
-            contents[START] = weights_text(np.array(state.weights), [origin], state.plan.terms).encode()
-        return contents
-
-
-def weights_text(weights: np.ndarray, header: list[str], terms: TermSet = TERMS) -> str:
-    """The text of a weights file of the run."""
-    return render(as_mapping(weights, terms), [f"{IMPROVED} {line}" for line in header], terms)
-
-
-def load_state(path: Path) -> ImproveState:
-    """Read `improve.json`; raises LearnError."""
-    with read_state(path, FORMAT, "an improve") as data:
-        state = ImproveState(
-            plan=Plan.from_json(data["plan"]),
-            start_name=str(data["start"]),
-            changes_use=bool(data["changes_use"]),
-            weights=tuple(data["weights"]),
-            rounds=tuple(TermsRound.from_json(found) for found in data["rounds"]),
-            in_use=int(data["in_use"]),
-            seconds=float(data["seconds"]),
-        )
-    if len(state.weights) % len(state.plan.terms):
-        raise LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
-    return state
-
-
-_ANEW = "put their file back as it was, or give a new folder"
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
-_OUTCOMES = OUTCOMES | {
-    SAME: "nothing new was learned: no match",
-    WORSE: "worse on games kept aside: no match",
+BACK = "put the file back as it was, or give a new folder"
+_OUTCOMES = rounds.OUTCOMES | {
+    rounds.SAME: "nothing new was learned: no match",
+    rounds.WORSE: "worse on games kept aside: no match",
 }
 
 
@@ -244,128 +164,143 @@ class RoundFit:
     error_before: float
     error_after: float
 
+    def is_new(self, best: np.ndarray) -> bool:
+        """Whether its weights are others than these, of one phase or two."""
+        shorter, longer = sorted((self.weights, best), key=len)
+        return not np.array_equal(np.tile(shorter, len(longer) // len(shorter)), longer)
 
-@dataclass(frozen=True)
-class TermsLearner:
-    """Learns weights in `folder`. `paths` are the files that receive proven weights, None to leave these there."""
 
-    folder: Folder
-    say: Say
-    paths: WeightsPaths | None = None
+class Folder(rounds.RunFolder[ImproveState]):
+    """The folder of a run of `improve`."""
+
+    command, state_name = "improve", STATE_NAME
+    say: request.Say = request.SILENT.say
+    paths: procedure.WeightsPaths | None = None  # of the files that receive proven weights, None to leave these here
 
     def best(self, _: ImproveState) -> Path:
-        """See Learner."""
-        return self.folder.best
+        """See RunFolder."""
+        return self.path / BEST
+
+    def read(self, path: Path) -> ImproveState:
+        """See RunFolder."""
+        return load_state(path)
+
+    def contents(self, state: ImproveState) -> dict[str, bytes]:
+        """See RunFolder."""
+        best = weights_text(state.best, [f"the best of {text.counted(len(state.rounds), 'round')}"], state.plan.terms)
+        contents = {rounds.TABLE: state.table().encode(), BEST: best.encode()}
+        if not files.is_there(self.path / START):
+            origin = f"the start, as in {state.start_name}"
+            contents[START] = weights_text(np.array(state.weights), [origin], state.plan.terms).encode()
+        return contents
 
     def in_use(self, state: ImproveState) -> Path | None:
-        """See Learner."""
+        """See RunFolder."""
         return self.paths.target if self.paths is not None and state.in_use else None
 
     def adopt(self, state: ImproveState) -> ImproveState:
-        """See Learner."""
-        number = state.last_proven
-        if self.paths is None or number <= state.in_use:
+        """See RunFolder."""
+        number, paths = state.last_proven, self.paths
+        if paths is None or number <= state.in_use:
             return state
-        content, target = read_user_file(self.folder.best, WEIGHTS), self.paths.target
-        if not is_there(target) or read_user_file(target, WEIGHTS) != content:  # else a run was killed right after
-            replace_weights(self.paths, content, self._install_note)
+
+        def note(line: str) -> None:
+            self.say(line)
+            self.log(line)
+
+        content = files.read_user_file(self.path / BEST, files.WEIGHTS)
+        is_there = files.is_there(paths.target)  # with this content, if a run was killed right after
+        if not is_there or files.read_user_file(paths.target, files.WEIGHTS) != content:
+            procedure.replace_weights(paths, content, note)
         return replace(state, in_use=number)
 
-    def _install_note(self, line: str) -> None:
-        self.say(line)
-        self.folder.log(line)
-
     def round(self, state: ImproveState, context: StepContext) -> TermsRound:
-        """See Learner."""
-        number = len(state.rounds) + 1
-        plan, best, folder = state.plan, state.best, self.folder.of_round(number)
-        if not is_there(folder / FIT):
+        """See RunFolder."""
+        number, plan, say = len(state.rounds) + 1, state.plan, context.events.say
+        folder = self.of_round(number)
+        if not files.is_there(folder / FIT):
             self._check_games(plan, number)
-        context.events.say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
-        play_games(plan, number, _evaluation(best, plan), folder, context, pgn=folder / GAMES)
-        games = [self.folder.of_round(each) / GAMES for each in plan.learns_from(number)]
-        fitted = fit_round(plan, number, best, games, folder, context)
-        context.events.say(
+        say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
+        play_games(plan, number, plan.evaluation(state.best), folder, context, pgn=folder / GAMES)
+        games = [self.of_round(each) / GAMES for each in plan.learns_from(number)]
+        fitted = fit_round(plan, number, state.best, games, folder, context)
+        say(
             f"  learned from {fitted.games} games, {fitted.positions} positions; error on games kept aside "
             f"{fitted.error_before:.6f} -> {fitted.error_after:.6f}"
         )
         verdict, tally = _proved(state, number, fitted, folder, context)
-        elo, elo_error = elo_of(tally)
-        from_start, from_start_error = _from_start(state, number, verdict, fitted, folder, context)
+        elo, elo_error = rounds.elo_of(tally)
+        last = state.rounds[-1] if state.rounds else None
+        from_start = (last.from_start, last.from_start_error) if last else (None, None)
+        if verdict == "H1":
+            from_start = (None, None)
+            if plan.gauge:
+                trial, path = plan.gauge_trial(number), folder / "gauge.state"
+                players = plan.evaluation(fitted.weights), plan.evaluation(state.weights)
+                from_start = rounds.elo_of(play_match(*players, trial, path, context, decides=False))
         return TermsRound(
             number=number,
             verdict=verdict,
-            games=fitted.games,
-            positions=fitted.positions,
-            error_before=fitted.error_before,
-            error_after=fitted.error_after,
             match_games=tally.games,
             elo=elo,
             elo_error=elo_error,
-            from_start=from_start,
-            from_start_error=from_start_error,
-            weights=tuple(fitted.weights.tolist()),
+            from_start=from_start[0],
+            from_start_error=from_start[1],
+            **vars(fitted) | {"weights": tuple(fitted.weights.tolist())},
         )
 
     def _check_games(self, plan: Plan, number: int) -> None:
         """Raise LearnError unless the earlier rounds that a round learns from have the games that they played."""
         for each in plan.learns_from(number)[:-1]:
-            path = self.folder.of_round(each) / GAMES
-            back = f"round {number} learns from them; put the file back as it was, or give a new folder"
-            if not is_there(path):
-                raise LearnError(f"'{path}', the games of round {each}, is missing: {back}")
-            if (count := _games_in(path)) < plan.games:
-                raise LearnError(f"'{path}' has {count} of the {plan.games} games of round {each}: {back}")
+            path, back = self.of_round(each) / GAMES, f"round {number} learns from them; {BACK}"
+            if not files.is_there(path):
+                raise request.LearnError(f"'{path}', the games of round {each}, is missing: {back}")
+            with files.open_user_file(path, files.GAMES) as file:
+                count = sum(line.startswith(b"[Result ") for line in file)
+            if count < plan.games:
+                raise request.LearnError(f"'{path}' has {count} of the {plan.games} games of round {each}: {back}")
 
     def line(self, found: TermsRound) -> str:
-        """See Learner."""
-        return "; ".join(outcome_words(found, f"Round {found.number}: {_OUTCOMES[found.verdict]}"))
+        """See RunFolder."""
+        return "; ".join(rounds.outcome_words(found, f"Round {found.number}: {_OUTCOMES[found.verdict]}"))
 
 
-def _games_in(path: Path) -> int:
-    """The number of games in a PGN file of a round; raises OSError."""
-    with open_user_file(path, KIND_OF_GAMES) as file:
-        return sum(line.startswith(b"[Result ") for line in file)
+def weights_text(weights: np.ndarray, header: list[str], terms: registry.TermSet = registry.TERMS) -> str:
+    """The text of a weights file of the run."""
+    header = [f"{weights_files.IMPROVED} {line}" for line in header]
+    return weights_files.render(weights_files.as_mapping(weights, terms), header, terms)
+
+
+def load_state(path: Path) -> ImproveState:
+    """Read `improve.json`; raises LearnError."""
+    with rounds.read_state(path, FORMAT, "an improve") as data:
+        state = ImproveState(
+            plan=Plan.from_json(data["plan"]),
+            start_name=str(data["start"]),
+            changes_use=bool(data["changes_use"]),
+            weights=tuple(data["weights"]),
+            rounds=tuple(TermsRound.from_json(found) for found in data["rounds"]),
+            in_use=int(data["in_use"]),
+            seconds=float(data["seconds"]),
+        )
+    if len(state.weights) % len(state.plan.terms):
+        raise request.LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
+    return state
 
 
 def _proved(
     state: ImproveState, number: int, fitted: RoundFit, folder: Path, context: StepContext
 ) -> tuple[str, Tally]:
     """The result of the match of the new weights against the best, and its games."""
-    plan, best = state.plan, state.best
-    if _are_same(fitted.weights, best):
-        return SAME, Tally()
+    plan, trial = state.plan, state.plan.trial(number)
+    if not fitted.is_new(state.best):
+        return rounds.SAME, Tally()
     if fitted.error_after > fitted.error_before:
-        return WORSE, Tally()
-    trial = plan.trial(number)
-    announce(trial, context)
-    players = _evaluation(fitted.weights, plan), _evaluation(best, plan)
+        return rounds.WORSE, Tally()
+    rounds.announce(trial, context)
+    players = plan.evaluation(fitted.weights), plan.evaluation(state.best)
     tally = play_match(*players, trial, folder / "match.state", context)
-    return trial.test.verdict(tally.counts) or OPEN, tally
-
-
-def _from_start(
-    state: ImproveState, number: int, verdict: str, fitted: RoundFit, folder: Path, context: StepContext
-) -> tuple[float | None, float | None]:
-    """The Elo of the new best against the start, and its error, by a separate match."""
-    plan, rounds = state.plan, state.rounds
-    if verdict != "H1":
-        return (rounds[-1].from_start, rounds[-1].from_start_error) if rounds else (None, None)
-    if not plan.gauge:
-        return None, None
-    players = _evaluation(fitted.weights, plan), _evaluation(np.array(state.weights), plan)
-    trial, path = plan.gauge_trial(number), folder / "gauge.state"
-    return elo_of(play_match(*players, trial, path, context, decides=False))
-
-
-def _evaluation(weights: np.ndarray, plan: Plan) -> LinearEvaluation:
-    return LinearEvaluation(weights, terms=plan.terms)
-
-
-def _are_same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two sets of weights, of one phase or two, are the same."""
-    shorter, longer = sorted((one, other), key=len)
-    return np.array_equal(np.tile(shorter, len(longer) // len(shorter)), longer)
+    return trial.test.verdict(tally.counts) or rounds.OPEN, tally
 
 
 def fit_round(
@@ -375,16 +310,15 @@ def fit_round(
 
     Validation games are of the newest file only: the best weights have learned from the others.
     """
-    if is_there(folder / FIT):
-        return _kept_fit(folder, plan.terms)
     settings, terms = plan.settings(number), plan.terms
-    start = in_two_phases(best, len(terms)) if plan.phases == 2 else best
-    options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores, terms=terms)
-    found = read_rows(games, options, Events(progressed=context.events.progressed))
-    sample = found.sample(settings, found.games - plan.games)
-    learned = learn(sample, start, settings, FitCallback(), terms)
+    if files.is_there(folder / FIT):
+        return _kept_fit(folder, terms)
+    start = reading.start_of(best, plan.phases, len(terms))
+    options = reading.ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores, terms=terms)
+    found = reading.read_rows(games, options, request.Events(progressed=context.events.progressed))
+    learned = judging.learn(found.sample(settings, found.games - plan.games), start, settings, terms)
     if learned.interrupted:
-        raise StepStoppedError
+        raise rounds.StepStoppedError
     fitted = {
         "games": found.games,
         "positions": len(found.rows),
@@ -392,29 +326,29 @@ def fit_round(
         "error_after": learned.after.valid,
     }
     origin = f"round {number}, from {found.games} games, {len(found.rows)} positions"
-    text = weights_text(learned.end.weights, [origin], terms)
-    write_whole(folder / CANDIDATE, text.encode())
-    write_whole(folder / FIT, as_json(fitted))
+    files.write_whole(folder / CANDIDATE, weights_text(learned.end.weights, [origin], terms).encode())
+    files.write_whole(folder / FIT, sealed.as_json(fitted))
     return _kept_fit(folder, terms)
 
 
-def _kept_fit(folder: Path, terms: TermSet) -> RoundFit:
+def _kept_fit(folder: Path, terms: registry.TermSet) -> RoundFit:
     """The fit that the folder of a round holds; raises LearnError."""
-    path = folder / FIT
-    with kept_fit(path, "a round") as found:
-        errors = float(found["error_before"]), float(found["error_after"])
-        return RoundFit(load(folder / CANDIDATE, terms), int(found["games"]), int(found["positions"]), *errors)
+    with rounds.kept_fit(folder / FIT, "a round") as found:
+        counts, errors = ("games", "positions"), ("error_before", "error_after")
+        numbers: dict[str, Any] = {name: int(found[name]) for name in counts}
+        numbers |= {name: float(found[name]) for name in errors}
+        return RoundFit(weights_files.load(folder / CANDIDATE, terms), **numbers)
 
 
 def begin(
     path: Path,
     weights: str | None,
     given: Mapping[str, Any],
-    until: Until,
-    events: Events,
+    until: rounds.Until,
+    events: request.Events,
     threads: int | None = None,
     of_set: str | None = None,
-) -> Finished[ImproveState]:
+) -> rounds.Finished[ImproveState]:
     """Run in the folder `path`, from the file `weights`, None for those in use; `given` are settings of the Plan.
 
     With `of_set`, the name of a set of terms, it runs from the values of the pieces alone, and `weights` is None.
@@ -422,58 +356,50 @@ def begin(
     began with those in use. Raises LearnError, WeightsError, MatchError and OSError.
     """
     with Folder(path) as folder:
-        state = folder.load()
+        start_name = f"the pieces alone, set {of_set}"
+        if of_set is None:
+            start_name = str(sealed.writable(str(weights_files.active_file(weights).absolute())))
+        state, is_named = folder.load(), weights is not None or of_set is not None
         if state is None:
-            state = _new(weights, given, of_set)
+            state = _new(weights, given, of_set, start_name, not is_named)
         else:
-            _check_same(path, state, weights, given, of_set)
-            events.say(f"Continuing in '{path}' after {counted(len(state.rounds), 'round')}")
-        paths = _paths_in_use(path, state) if state.changes_use else None
-        if paths is not None:
-            paths.check_writable()
-        return Loop(folder, state, TermsLearner(folder, events.say, paths), until, events, threads).run()
+            plan = state.plan
+            plan.check_same(given, path)
+            if plan.terms.version != plan.terms_version:
+                raise request.LearnError(
+                    f"the terms of the set '{plan.set}' have changed since '{path}' was begun: {BACK}"
+                )
+            if is_named and start_name != state.start_name:
+                asked = weights or start_name
+                raise request.LearnError(f"'{path}' began with '{state.start_name}', not '{asked}'; give a new folder")
+            events.say(f"Continuing in '{path}' after {text.counted(len(state.rounds), 'round')}")
+        folder.say = events.say
+        if state.changes_use:
+            folder.paths = _paths_in_use(path, state)
+            folder.paths.check_writable()
+        return folder.run(state, until, events, threads)
 
 
-def _paths_in_use(path: Path, state: ImproveState) -> WeightsPaths:
+def _paths_in_use(path: Path, state: ImproveState) -> procedure.WeightsPaths:
     """The files of the weights in use; raises LearnError where the run in the folder `path` has improved others."""
-    paths, began = weights_paths(None), weights_paths(state.start_name)
-    if writable(str(paths.target)) != writable(str(began.target)):
-        raise LearnError(
+    paths, began = procedure.weights_paths(None), procedure.weights_paths(state.start_name)
+    if sealed.writable(str(paths.target)) != sealed.writable(str(began.target)):
+        raise request.LearnError(
             f"'{path}' improves the weights in '{began.target}', and now those in '{paths.source}' are in use: set "
-            f"{ENVIRONMENT_VARIABLE} as it was, or give a new folder"
+            f"{weights_files.ENVIRONMENT_VARIABLE} as it was, or give a new folder"
         )
     return paths
 
 
-def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> ImproveState:
+def _new(
+    weights: str | None, given: Mapping[str, Any], of_set: str | None, start_name: str, changes_use: bool
+) -> ImproveState:
     """The state of a new folder; raises LearnError and WeightsError."""
     if of_set is None:
-        terms, start = load_any(active_file(weights))
+        terms, start = weights_files.load_any(weights_files.active_file(weights))
     else:
-        terms = set_named(of_set)
-        start = pieces_alone(terms)
+        terms = sets.set_named(of_set)
+        start = rounds.pieces_alone(terms)
     plan = Plan(**given, set=terms.name, terms_version=terms.version).check()
-    start = start_of(start, plan.phases, len(terms))
-    return ImproveState(
-        plan=plan,
-        start_name=_name_of(weights, of_set),
-        changes_use=weights is None and of_set is None,
-        weights=tuple(start.tolist()),
-    )
-
-
-def _name_of(weights: str | None, of_set: str | None) -> str:
-    """What a run begins with, as its state keeps it."""
-    return str(writable(str(active_file(weights).absolute()))) if of_set is None else f"the pieces alone, set {of_set}"
-
-
-def _check_same(
-    path: Path, state: ImproveState, weights: str | None, given: Mapping[str, Any], of_set: str | None
-) -> None:
-    """Raise LearnError if `given`, the start or the code of the terms differs from that of the folder."""
-    state.plan.check_same(given, path)
-    if state.plan.terms.version != state.plan.terms_version:
-        raise LearnError(f"the terms of the set '{state.plan.set}' have changed since '{path}' was begun: {_ANEW}")
-    asked = _name_of(weights, of_set)
-    if (weights is not None or of_set is not None) and asked != state.start_name:
-        raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights or asked}'; give a new folder")
+    start = reading.start_of(start, plan.phases, len(terms))
+    return ImproveState(plan=plan, start_name=start_name, changes_use=changes_use, weights=tuple(start.tolist()))

@@ -1,14 +1,12 @@
 """A run in rounds: its settings, its state, its folder, and the loop play, learn, prove, keep or drop.
 
-The loop goes on until the time or the rounds are used up, or Ctrl-C. All rounds have the same steps: games of the best
+The loop ends when the time or the rounds are used up, or by Ctrl-C. All rounds have the same steps: games of the best
 against itself, the deciding match, matches that only measure. An interrupted step continues from its own state.
 
 The state is the one file that counts: replaced as a whole at the end of each round, so that a killed run continues
 where it was. The games, the result and the states of the matches of each round stay in its folder. `table.csv` and
 `log.txt` are for people.
 """
-
-from __future__ import annotations
 
 import csv
 import io
@@ -17,47 +15,29 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from merino.core.common.about import __version__
-from merino.core.common.files import (
-    STATE,
-    claimed,
-    faults_named,
-    is_draft,
-    is_there,
-    open_to_append,
-    read_user_file,
-    remove_held,
-    write_together,
-)
-from merino.core.common.options import Option
-from merino.core.common.sealed import as_json, from_json
+from merino.core.common import about, files, options, sealed, work
 from merino.core.common.text import counted
-from merino.core.common.work import cores
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group, TermSet
-from merino.learn.errors import LearnError
-from merino.learn.request import Events
+from merino.learn.request import Events, LearnError
+from merino.match import prove, report, runner, statistics
 from merino.match.config import CLEAR_WIN, MatchConfig, RandomMoves, TimeControl
 from merino.match.games import Tally
 from merino.match.players import OwnPlayer
-from merino.match.prove import StrengthTest
-from merino.match.report import count_line, duration, signed
-from merino.match.runner import MatchOutput, MatchResult, run_match
-from merino.match.statistics import Estimate, Sprt, estimate
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
-LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
-of_games, of_match = partial(Option, group="training games"), partial(Option, group="deciding match")
+LOG, TABLE = "log.txt", "table.csv"
+of_games, of_match = partial(options.Option, group="training games"), partial(options.Option, group="deciding match")
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
-SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
+SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts besides those of a test
 _UNSAID = dict.fromkeys(("share", "shape"), "what the positions support")  # settings that need not be said
 
 
@@ -85,7 +65,7 @@ class RoundPlan:
     elo0: float = 0.0
     elo1: float = 10.0
     gauge: Annotated[int, "games against the first weights after each success; 0 for none", of_match("N")] = 200
-    seed: Annotated[int, "seed of all random choices", Option("N")] = 1
+    seed: Annotated[int, "seed of all random choices", options.Option("N")] = 1
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
@@ -105,7 +85,7 @@ class RoundPlan:
         if self.elo0 >= self.elo1:
             raise LearnError(f"the test needs elo0 below elo1, not {self.elo0:g} and {self.elo1:g}")
         try:
-            Sprt(self.elo0, self.elo1)
+            statistics.Sprt(self.elo0, self.elo1)
         except ValueError as error:
             raise LearnError(f"of the bounds of the test, {error}") from error
         return self
@@ -136,10 +116,10 @@ class RoundPlan:
         """The rounds whose games a round learns from."""
         return range(max(1, number - self.window + 1), number + 1)
 
-    def trial(self, number: int) -> StrengthTest:
+    def trial(self, number: int) -> prove.StrengthTest:
         """The match that decides on what a round has learned."""
-        return StrengthTest(
-            Sprt(self.elo0, self.elo1),
+        return prove.StrengthTest(
+            statistics.Sprt(self.elo0, self.elo1),
             TimeControl(nodes=self.match_nodes),
             self.match_games,
             "{new} is stronger than {old}.",
@@ -149,7 +129,7 @@ class RoundPlan:
             seed=self.seed_of(number, 2),
         )
 
-    def gauge_trial(self, number: int, step: int = 3) -> StrengthTest:
+    def gauge_trial(self, number: int, step: int = 3) -> prove.StrengthTest:
         """A match that decides nothing; `step` is that of its seed."""
         return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, step))
 
@@ -218,10 +198,6 @@ class LoopState(Generic[PlanT, RoundT]):
         """The hours that had passed at the end of each round."""
         return [float(hours) for hours in np.cumsum([found.seconds for found in self.rounds]) / 3600]
 
-    def with_round(self, found: RoundT) -> Self:
-        """The state after another round."""
-        return replace(self, rounds=(*self.rounds, found))
-
     def table(self) -> str:
         """The rounds as comma-separated values, a line each under a header; `hours` come second."""
         first, *others = self.columns
@@ -229,14 +205,15 @@ class LoopState(Generic[PlanT, RoundT]):
         table = csv.writer(text, lineterminator="\n")
         table.writerow([first, "hours", *others])
         for found, hours in zip(self.rounds, self.hours, strict=True):
-            cells = [_cell(getattr(found, name), self.columns[name]) for name in others]
+            values = {name: getattr(found, name) for name in others}
+            cells = ["" if value is None else f"{value:{self.columns[name]}}" for name, value in values.items()]
             table.writerow([found.number, f"{hours:.3f}", *cells])
         return text.getvalue()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
         return {
-            "version": __version__,
+            "version": about.__version__,
             "plan": self.plan.as_json(),
             "start": self.start_name,
             "seconds": self.seconds,
@@ -244,122 +221,9 @@ class LoopState(Generic[PlanT, RoundT]):
         }
 
 
-def _cell(value: float | str | None, form: str) -> str:
-    return "" if value is None else f"{value:{form}}"
-
-
 StateT = TypeVar("StateT", bound="LoopState[Any, Any]")
 
 
-class RunFolder(ABC, Generic[StateT]):
-    """The folder of a run, locked against other runs.
-
-    A context manager, which unlocks it, and leaves nothing of a run that was refused before it had a state.
-    """
-
-    command: str  # whose runs these are
-    state_name: str  # of the file of the state
-    round_name = "round"  # of the folders of rounds
-
-    def __init__(self, path: Path) -> None:
-        """Raises LearnError if it cannot be made or another run has locked it."""
-        self.path = path
-        try:
-            self._made = [each for each in (path, *path.parents) if not is_there(each)]
-            path.mkdir(parents=True, exist_ok=True)
-            self._has_made_lock = not is_there(path / LOCK)
-            self._lock = self._locked()
-        except OSError as error:
-            reason = "it is not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
-            raise LearnError(f"cannot use the folder '{path}': {reason}") from error
-
-    def _locked(self) -> IO[bytes]:
-        """The lock file, open and locked; raises OSError, and LearnError if another run has it."""
-        file = claimed(self.path / LOCK)
-        if file is None:
-            raise LearnError(f"another {self.command} is running in '{self.path}': wait for it, or give another folder")
-        return file
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._has_made_lock and not is_there(self.path / self.state_name):
-            remove_held(self.path / LOCK, self._lock)
-            with suppress(OSError):  # it is empty no longer
-                for folder in self._made:
-                    folder.rmdir()
-        else:
-            self._lock.close()
-
-    @classmethod
-    def round_path(cls, path: Path, number: int) -> Path:
-        """The folder of a round of the run in the folder `path`."""
-        return path / f"{cls.round_name}-{number:04}"
-
-    def of_round(self, number: int) -> Path:
-        """The folder of a round; made if it does not exist."""
-        path = self.round_path(self.path, number)
-        path.mkdir(exist_ok=True)
-        return path
-
-    def load(self) -> StateT | None:
-        """The finished rounds, None in a new folder; raises LearnError."""
-        path = self.path / self.state_name
-        if not is_there(path):
-            others = [each.name for each in self.path.iterdir() if each.name != LOCK and not is_draft(each)]
-            if others:
-                raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
-            return None
-        return self.read(path)
-
-    @abstractmethod
-    def read(self, path: Path) -> StateT:
-        """The state in a file; raises LearnError."""
-
-    @abstractmethod
-    def contents(self, state: StateT) -> dict[str, bytes]:
-        """The files beside the state that follow from it, by name; those that need not change may be left out."""
-
-    def save(self, state: StateT) -> None:
-        """Write the finished rounds; raises OSError.
-
-        The state comes first: after a kill the next run makes the others from it, and knows the folder as its own.
-        """
-        contents = {self.state_name: as_json(state.as_json(), indent=1), **self.contents(state)}
-        write_together({self.path / name: content for name, content in contents.items()})
-
-    def log(self, line: str) -> None:
-        """Add a line to the log; raises OSError."""
-        with open_to_append(self.path / LOG) as file:
-            file.write(f"{line}\n".encode())
-
-
-@contextmanager
-def read_state(path: Path, form: str, command: str) -> Iterator[dict[str, Any]]:
-    """The JSON of a state of this form, which `command` wrote; raises LearnError, also for what it lacks."""
-    with faults_named(path, f"the state of {command}", LearnError):
-        data = from_json(read_user_file(path, STATE), str(path))
-        if data.get("format") != form or data.get("version") != __version__:
-            raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
-        yield data
-
-
-def pieces_alone(terms: TermSet) -> np.ndarray:
-    """What a run begins with from nothing: weights of a set, of one phase, that know the values of the pieces alone.
-
-    Raises LearnError where the set does not begin with the five kinds of pieces, as those of Merino do.
-    """
-    weights = np.zeros(len(terms))
-    if any(term.group is not Group.MATERIAL or term.bounds[1] < max(PIECES) for term in terms[: len(PIECES)]):
-        raise LearnError(
-            f"the set '{terms.name}' does not begin with the values of pawn, knight, bishop, rook and queen"
-        )
-    weights[: len(PIECES)] = PIECES
-    return weights
-
-
-NOTE_EVERY = 30.0  # seconds
 OUTCOMES = {
     "H1": "stronger: it is the best from now on",
     "H0": "not stronger: dropped",
@@ -375,25 +239,6 @@ class Until:
     rounds: int | None = None
 
 
-class Learner(Protocol[StateT, RoundT]):
-    """What a round does: one kind of learning."""
-
-    def round(self, state: StateT, context: StepContext) -> RoundT:
-        """Play, learn and prove; its time is not filled in. Raises StepStoppedError, and what its steps raise."""
-
-    def line(self, found: RoundT) -> str:
-        """A finished round in a line of the log."""
-
-    def adopt(self, state: StateT) -> StateT:
-        """The state after the best is in use, where it is to be; raises OSError."""
-
-    def best(self, state: StateT) -> Path:
-        """The file of the best."""
-
-    def in_use(self, state: StateT) -> Path | None:
-        """The file that received what was proved, None if there was none."""
-
-
 @dataclass(frozen=True)
 class Finished(Generic[StateT]):
     """The result of a run: its state, the file of the best, and whether Ctrl-C ended it.
@@ -405,88 +250,6 @@ class Finished(Generic[StateT]):
     best: Path
     interrupted: bool
     in_use: Path | None
-
-
-class Loop(Generic[StateT, RoundT]):
-    """A run in its folder."""
-
-    def __init__(
-        self,
-        folder: RunFolder[StateT],
-        state: StateT,
-        learner: Learner[StateT, RoundT],
-        until: Until,
-        events: Events,
-        threads: int | None = None,
-        executor: Executor | None = None,
-    ) -> None:
-        """`executor` plays the games, None for so many threads of this process."""
-        self._folder, self._state, self._learner = folder, state, learner
-        self._until, self._events = until, events
-        self._context = StepContext(threads or cores(), events, self._look, executor)
-        self._began = self._counted = time.monotonic()
-
-    def run(self) -> Finished[StateT]:
-        """Continue with the rounds; raises LearnError, MatchError and OSError, after keeping the work so far."""
-        self._folder.save(self._state)
-        interrupted = False
-        try:
-            self._adopt()  # what was proved by a run that was killed
-            while not self._is_over():
-                found: Any = replace(self._learner.round(self._state, self._context), seconds=self._seconds())
-                self._counted = time.monotonic()
-                self._say(self._learner.line(found))
-                self._state = replace(self._state.with_round(found), seconds=0.0)
-                self._folder.save(self._state)
-                self._adopt()
-        except (StepStoppedError, KeyboardInterrupt):
-            interrupted = not self._is_time_up()
-        finally:
-            self._note_time()
-        state, learner = self._state, self._learner
-        return Finished(state, learner.best(state), interrupted, learner.in_use(state))
-
-    def _seconds(self) -> float:
-        """The seconds of the present round, in earlier runs too."""
-        return self._state.seconds + time.monotonic() - self._counted
-
-    def _is_time_up(self) -> bool:
-        hours = self._until.hours
-        return hours is not None and time.monotonic() - self._began >= hours * 3600
-
-    def _look(self) -> None:
-        """End a step when the time is up; note from time to time how long the round has taken."""
-        if self._is_time_up():
-            raise KeyboardInterrupt
-        if time.monotonic() - self._counted >= NOTE_EVERY:
-            self._note_time()
-
-    def _note_time(self) -> None:
-        """Save the time of the present round, in case the run is killed."""
-        self._state = replace(self._state, seconds=self._seconds())
-        self._counted = time.monotonic()
-        self._folder.save(self._state)
-
-    def _is_over(self) -> bool:
-        rounds = self._until.rounds
-        return self._is_time_up() or (rounds is not None and len(self._state.rounds) >= rounds)
-
-    def _adopt(self) -> None:
-        """Put the best in use, if a round has proved it since the last time."""
-        state = self._learner.adopt(self._state)
-        if state is not self._state:
-            self._state = state
-            self._folder.save(self._state)
-
-    def _say(self, line: str) -> None:
-        self._events.say(line)
-        self._folder.log(line)
-
-
-def described(state: LoopState[Any, Any]) -> str:
-    """How far a run has come, in a sentence."""
-    proven = sum(each.is_proven for each in state.rounds)
-    return f"{counted(len(state.rounds), 'round')}, {proven} of them successful"
 
 
 class StepStoppedError(Exception):
@@ -511,6 +274,189 @@ class StepContext:
         self.poll()
 
 
+class RunFolder(ABC, Generic[StateT]):
+    """The folder of a run, locked against other runs, and what its rounds do.
+
+    A context manager, which unlocks it, and leaves no empty folder.
+    """
+
+    command: str  # whose runs these are
+    state_name: str  # of the file of the state
+    round_name = "round"  # of the folders of rounds
+
+    def __init__(self, path: Path) -> None:
+        """Raises LearnError if it cannot be made or another run has locked it."""
+        self.path, self._open = path, ExitStack()
+        with ExitStack() as stack:
+            try:
+                for folder in (path, *path.parents)[::-1]:
+                    if not files.is_there(folder):
+                        folder.mkdir(exist_ok=True)
+                        stack.callback(_remove_if_empty, folder)
+                stack.enter_context(files.held(path / self.state_name))
+            except files.FileInUseError as error:
+                fault = f"another {self.command} is running in '{path}': wait for it, or give another folder"
+                raise LearnError(fault) from error
+            except OSError as error:
+                is_none = isinstance(error, FileExistsError | NotADirectoryError)
+                reason = "it is not a folder" if is_none else error.strerror
+                raise LearnError(f"cannot use the folder '{path}': {reason}") from error
+            self._open = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @classmethod
+    def round_path(cls, path: Path, number: int) -> Path:
+        """The folder of a round of the run in the folder `path`."""
+        return path / f"{cls.round_name}-{number:04}"
+
+    def of_round(self, number: int) -> Path:
+        """The folder of a round; made if it does not exist."""
+        path = self.round_path(self.path, number)
+        path.mkdir(exist_ok=True)
+        return path
+
+    def load(self) -> StateT | None:
+        """The finished rounds, None in a new folder; raises LearnError."""
+        path = self.path / self.state_name
+        if not files.is_there(path):
+            others = [each.name for each in self.path.iterdir() if not files.is_draft(each)]
+            others = [name for name in others if name != f"{self.state_name}{files.LOCK_ENDING}"]
+            if others:
+                raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
+            return None
+        return self.read(path)
+
+    @abstractmethod
+    def read(self, path: Path) -> StateT:
+        """The state in a file; raises LearnError."""
+
+    @abstractmethod
+    def contents(self, state: StateT) -> dict[str, bytes]:
+        """The files next to the state that follow from it, by name; those that need not change may be left out."""
+
+    @abstractmethod
+    def round(self, state: StateT, context: StepContext) -> Any:
+        """The next round: play, learn and prove; its time is not filled in. Raises what its steps raise."""
+
+    @abstractmethod
+    def line(self, found: Any) -> str:
+        """A finished round in a line of the log."""
+
+    @abstractmethod
+    def best(self, state: StateT) -> Path:
+        """The file of the best."""
+
+    def adopt(self, state: StateT) -> StateT:
+        """The state after the best is in use, where it is to be; raises OSError."""
+        return state
+
+    def in_use(self, _: StateT) -> Path | None:
+        """The file that received what was proved, None if there was none."""
+        return None
+
+    def run(
+        self,
+        state: StateT,
+        until: Until,
+        events: Events,
+        threads: int | None = None,
+        executor: Executor | None = None,
+    ) -> Finished[StateT]:
+        """Continue with the rounds; raises LearnError, MatchError and OSError, after keeping the work so far.
+
+        `executor` plays the games, None for so many threads of this process.
+        """
+        began = counted_from = time.monotonic()
+        interrupted = False
+
+        def is_time_up() -> bool:
+            return until.hours is not None and time.monotonic() - began >= until.hours * 3600
+
+        def look() -> None:
+            if is_time_up():
+                raise KeyboardInterrupt
+
+        context = StepContext(threads or work.cores(), events, look, executor)
+        self.save(state)
+        try:
+            state = self._adopted(state)  # what was proved by a run that was killed
+            while not is_time_up() and (until.rounds is None or len(state.rounds) < until.rounds):
+                found, now = self.round(state, context), time.monotonic()
+                found, counted_from = replace(found, seconds=state.seconds + now - counted_from), now
+                line = self.line(found)
+                events.say(line)
+                self.log(line)
+                state = replace(state, rounds=(*state.rounds, found), seconds=0.0)
+                self.save(state)
+                state = self._adopted(state)
+        except (StepStoppedError, KeyboardInterrupt):
+            interrupted = not is_time_up()
+        finally:
+            state = replace(state, seconds=state.seconds + time.monotonic() - counted_from)
+            self.save(state)
+        return Finished(state, self.best(state), interrupted, self.in_use(state))
+
+    def _adopted(self, state: StateT) -> StateT:
+        """The state after the best is in use, saved if that is new."""
+        found = self.adopt(state)
+        if found is not state:
+            self.save(found)
+        return found
+
+    def save(self, state: StateT) -> None:
+        """Write the finished rounds; raises OSError.
+
+        The state comes first: after a kill the next run makes the others from it, and knows the folder as its own.
+        """
+        contents = {self.state_name: sealed.as_json(state.as_json(), indent=1), **self.contents(state)}
+        files.write_together({self.path / name: content for name, content in contents.items()})
+
+    def log(self, line: str) -> None:
+        """Add a line to the log; raises OSError."""
+        with files.open_to_append(self.path / LOG) as file:
+            file.write(f"{line}\n".encode())
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # it is empty no longer
+        folder.rmdir()
+
+
+@contextmanager
+def read_state(path: Path, form: str, command: str) -> Iterator[dict[str, Any]]:
+    """The JSON of a state of this form, which `command` wrote; raises LearnError, also for what it lacks."""
+    with files.faults_named(path, f"the state of {command}", LearnError):
+        data = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
+        if data.get("format") != form or data.get("version") != about.__version__:
+            raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
+        yield data
+
+
+def pieces_alone(terms: TermSet) -> np.ndarray:
+    """What a run begins with from nothing: weights of a set, of one phase, that know the values of the pieces alone.
+
+    Raises LearnError where the set does not begin with the five kinds of pieces, as those of Merino do.
+    """
+    weights = np.zeros(len(terms))
+    if any(term.group is not Group.MATERIAL or term.bounds[1] < max(PIECES) for term in terms[: len(PIECES)]):
+        raise LearnError(
+            f"the set '{terms.name}' does not begin with the values of pawn, knight, bishop, rook and queen"
+        )
+    weights[: len(PIECES)] = PIECES
+    return weights
+
+
+def described(state: LoopState[Any, Any]) -> str:
+    """How far a run has come, in a sentence."""
+    proven = sum(each.is_proven for each in state.rounds)
+    return f"{counted(len(state.rounds), 'round')}, {proven} of them successful"
+
+
 def play_games(
     plan: RoundPlan,
     number: int,
@@ -520,7 +466,7 @@ def play_games(
     pgn: Path | None = None,
     positions: Path | None = None,
     openings: Path | None = None,
-) -> MatchResult:
+) -> runner.MatchResult:
     """Let Merino with this evaluation play the games of a round, into a PGN or a file as of `selfplay --positions`.
 
     `openings` is a file of them, None for random ones. Raises StepStoppedError and MatchError.
@@ -536,23 +482,27 @@ def play_games(
         random_moves=plan.random_moves(number),
     )
     state, event = folder / "games.state", "Merino self-play"
-    output = MatchOutput(context.show, pgn, state, event, count_line, positions=positions)
+    output = runner.MatchOutput(context.show, pgn, state, event, report.count_line, positions=positions)
     return _finished(config, None, output, context)
 
 
 def play_match(
-    new: Evaluation, old: Evaluation, trial: StrengthTest, state: Path, context: StepContext, decides: bool = True
+    new: Evaluation, old: Evaluation, trial: prove.StrengthTest, state: Path, context: StepContext, decides: bool = True
 ) -> Tally:
     """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
     players = OwnPlayer("new", new), OwnPlayer("old", old)
     config = MatchConfig(
         players, trial.time_control, games=trial.most_games, seed=trial.seed, adjudication=trial.adjudication
     )
-    return _finished(config, trial.test if decides else None, MatchOutput(context.show, state=state), context).tally
+    return _finished(
+        config, trial.test if decides else None, runner.MatchOutput(context.show, state=state), context
+    ).tally
 
 
-def _finished(config: MatchConfig, test: Sprt | None, output: MatchOutput, context: StepContext) -> MatchResult:
-    result = run_match(config, context.threads, test, output, context.executor)
+def _finished(
+    config: MatchConfig, test: statistics.Sprt | None, output: runner.MatchOutput, context: StepContext
+) -> runner.MatchResult:
+    result = runner.run_match(config, context.threads, test, output, context.executor)
     if result.interrupted:
         raise StepStoppedError
     return result
@@ -561,11 +511,11 @@ def _finished(config: MatchConfig, test: Sprt | None, output: MatchOutput, conte
 @contextmanager
 def kept_fit(path: Path, what: str) -> Iterator[dict[str, Any]]:
     """What the fit of `what`, such as "a round", has left in a file; raises LearnError, also for what it lacks."""
-    with faults_named(path, f"the fit of {what}", LearnError):
-        yield from_json(read_user_file(path, STATE), str(path))
+    with files.faults_named(path, f"the fit of {what}", LearnError):
+        yield sealed.from_json(files.read_user_file(path, files.STATE), str(path))
 
 
-def announce(trial: StrengthTest, context: StepContext) -> None:
+def announce(trial: prove.StrengthTest, context: StepContext) -> None:
     """Say which match decides."""
     low, high = trial.test.bounds
     most = f"{trial.most_games} games at most"
@@ -574,15 +524,17 @@ def announce(trial: StrengthTest, context: StepContext) -> None:
 
 def elo_of(tally: Tally) -> tuple[float | None, float | None]:
     """The Elo of a match and its error, None without a game."""
-    found: Estimate | None = estimate(tally.counts) if tally.games else None
-    return (None, None) if found is None else (found.elo, found.elo_error)
+    if not tally.games:
+        return None, None
+    found = statistics.estimate(tally.counts)
+    return found.elo, found.elo_error
 
 
 def outcome_words(found: Round, words: str) -> list[str]:
     """The parts of a round's line in the log: its verdict, given in `words`, its Elo, that from the start, its time."""
     parts = [words]
     if found.elo is not None and found.elo_error is not None:
-        parts.append(f"{found.match_games} games, Elo {signed(found.elo, found.elo_error)}")
+        parts.append(f"{found.match_games} games, Elo {report.signed(found.elo, found.elo_error)}")
     if found.from_start is not None and found.from_start_error is not None:
-        parts.append(f"the best is {signed(found.from_start, found.from_start_error)} from the start")
-    return [*parts, duration(found.seconds)]
+        parts.append(f"the best is {report.signed(found.from_start, found.from_start_error)} from the start")
+    return [*parts, report.duration(found.seconds)]

@@ -184,17 +184,19 @@ class Page:
             time.sleep(pause)
             pause = min(1.3 * pause, 0.2)  # asking takes the browser time that it may need for the answer
 
-    def run(self, script: str, *arguments: Any) -> Any:
-        return self.driver.execute_script(script, *arguments)
+    def run(self, script: str, *arguments: Any, until: Question | None = None) -> Any:
+        found = self.driver.execute_script(script, *arguments)
+        self._then(until)
+        return found
 
     def stand_in(self, path: str) -> None:
         """Do the server's work of this path from now on: it does nothing but what a test lets the page hear."""
         self.until(lambda: self.pieces)
         self.run(STANDING_IN, path)
 
-    def answer(self, answers: dict[str, Any]) -> None:
+    def answer(self, answers: dict[str, Any], until: Question | None = None) -> None:
         """Answer requests in the server's place from now on: those that begin with the keys."""
-        self.run(ANSWERS, answers)
+        self.run(ANSWERS, answers, until=until)
 
     def of_module(self, name: str, expression: str) -> Any:
         """The value of an expression of `module`, a module of the page by its path."""
@@ -252,7 +254,10 @@ class Page:
         self._then(until)
 
     def tab(self, name: str, until: Question | None = None) -> None:
-        self.click(f"#tab-{name}", until)
+        """Open a tab by a click, again where the page moved and the click missed it."""
+        is_open = "return document.querySelector(arguments[0])?.ariaSelected === 'true'"
+        self.until(lambda: self.run(is_open, f"#tab-{name}") or (self._clicked(f"#tab-{name}") and None))
+        self._then(until)
 
     def middle(self, selector: str) -> tuple[int, int]:
         """The middle of an element, in pixels of the window, scrolled into it."""
@@ -265,7 +270,7 @@ class Page:
         x, y = self.until(lambda: self.run(script, selector))
         return x, y
 
-    def drag(self, start: str, end: str, drop: bool = True) -> None:
+    def drag(self, start: str, end: str, drop: bool = True, until: Question | None = None) -> None:
         """Drag from one element to another; the pointer goes by pixels, as elements may be drawn again on its way."""
         begin, to = self.until(lambda: self._at_rest(start, end))
 
@@ -275,6 +280,7 @@ class Page:
                 pointer.pointer_up()
 
         self._point(act)
+        self._then(until)
 
     def _point(self, act: Callable[[Any], Any]) -> None:
         actions = ActionBuilder(self.driver, duration=20)
@@ -298,11 +304,11 @@ class Page:
         ActionChains(self.driver).release().perform()
 
     def move(self, start: str, end: str, until: Question | None = None) -> None:
-        self.drag(square(start), square(end))
-        self._then(until)
+        self.drag(square(start), square(end), until=until)
 
-    def context_click(self, selector: str) -> None:
+    def context_click(self, selector: str, until: Question | None = None) -> None:
         self._point(lambda pointer: pointer.move_to_location(*self.middle(selector)).context_click())
+        self._then(until)
 
     def keys(self, *keys: str, until: Question | None = None) -> None:
         for key in keys:
@@ -320,9 +326,11 @@ class Page:
         self.until(lambda: self.run(script, field, value))
         self._then(until)
 
-    def store(self, expression: str) -> Any:
+    def store(self, expression: str, until: Question | None = None) -> Any:
         """The value of an expression of `module`, which holds what the page knows."""
-        return self.of_module("state/store.js", expression)
+        found = self.of_module("state/store.js", expression)
+        self._then(until)
+        return found
 
     def until_reported(self) -> None:
         """Wait for the report of the position on the board."""

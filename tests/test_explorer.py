@@ -953,7 +953,7 @@ def exercise(solution: str) -> Exercise:
     return Exercise(Position().fen(), "a3", solution, "blunder", "", 0.2, 1, "A - B", "1.", (solution,), ())
 
 
-def test_practice_that_went_on_elsewhere_is_gone_on_with(tmp_path: Path) -> None:
+def test_practice_that_went_on_elsewhere_is_continued(tmp_path: Path) -> None:
     place = tmp_path / "mine.pgn.drill.json"
     first, second = exercises = (exercise("e4"), exercise("d4"))
     opened, elsewhere = (Practice("games me 9", exercises) for _ in range(2))

@@ -16,6 +16,7 @@ pytestmark = needs_browser
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 ENDGAME = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
+COLOURED = ("terms", "pieces", "moves")  # by values; all else has the colours that are measured below
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
 
 
@@ -31,10 +32,12 @@ def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page) -> None:
     found = {}
     for name in TABS:
         page.tab(name, until=lambda name=name: page.shown(f"#panel-{name}"))
+        if name == "weights":
+            page.choose("#weight-search", "knight")  # all sliders are alike
         levels = page.run(LEVELS)
         assert max(later - level for level, later in pairwise(levels)) == 1, (name, levels)
         assert page.run(UNNAMED) == 0, name
-        for scheme in RULES:
+        for scheme in RULES if name in COLOURED else ("light",):
             page.prefer(scheme)
             part = ["#tabs", f"#panel-{name}"] if (scheme, TABS[0]) in found else None  # all else is as it was
             found[scheme, name] = violations(page, scheme, part)
@@ -158,8 +161,7 @@ def test_letters_are_as_large_as_the_reader_wants(page: Page, letters: str, widt
     size = float(page.run("return getComputedStyle(document.documentElement).fontSize").removesuffix("px"))
     assert size == pytest.approx(expected)
     for name in TABS:
-        page.run(f"document.getElementById('tab-{name}').click()")
-        page.until(lambda name=name: page.shown(f"#panel-{name}"))
+        page.run(f"document.getElementById('tab-{name}').click()", until=lambda name=name: page.shown(f"#panel-{name}"))
         assert page.run("return document.documentElement.scrollWidth") <= width, name
     right = "e.getBoundingClientRect().right"
     assert max(page.values_of(".board-bar > *", right)) <= page.values_of(".left", right)[0]

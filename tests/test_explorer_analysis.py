@@ -134,16 +134,14 @@ def test_two_evaluations_analyse_until_nobody_looks_or_the_page_is_hidden(page: 
     )
     page.of_module("base/server.js", "void module.get('/api/slow')")
     page.until(lambda: page.text("#analysis-status") == "compiling for this machine (once): 40%, 12 s left")
-    page.run("window.settle(new Response('{}'))")
-    page.until(lambda: page.text("#analysis-status").startswith("depth"))
+    page.run("window.settle(new Response('{}'))", until=lambda: page.text("#analysis-status").startswith("depth"))
     running = partial(page.of_module, "state/analysis.js", "module.searches[0].search.isRunning")
     page.of_module("state/analysis.js", "module.patience.ms = 1")
     page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks") and not running())
     page.of_module("state/analysis.js", "module.patience.ms = 1e6")
     page.hover(square("e4"), until=running)
     for is_hidden in (True, False):
-        page.run(HIDE, is_hidden)
-        page.until(lambda is_hidden=is_hidden: running() is not is_hidden)
+        page.run(HIDE, is_hidden, until=lambda is_hidden=is_hidden: running() is not is_hidden)
 
 
 def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) -> None:

@@ -183,8 +183,7 @@ def test_moves_that_are_read_too_late_replace_none_made_since(page: Page) -> Non
 
 def test_values_after_a_move_that_was_pointed_at_come_too_late_for_another_board(page: Page) -> None:
     hold(page, '"moves":["a2a3"]')
-    page.store("(module.preview('a2a3'), module.play('e2e4'))")
-    page.until(lambda: page.pieces.get("e4"))
+    page.store("(module.preview('a2a3'), module.play('e2e4'))", until=lambda: page.pieces.get("e4"))
     release(page)
     assert page.pieces.get("a2") == "wP" and not page.all(".arrows .tried")
 
@@ -195,8 +194,7 @@ def test_a_hint_is_not_shown_in_another_position(page: Page) -> None:
     page.run(LATE_HINT)
     page.click("#hint-move")
     page.move("a2", "a3", until=lambda: len(page.moves) == 2 and page.store("module.isReported()"))
-    page.run("window.release()")
-    page.until(lambda: page.run("return window.isHinted"))
+    page.run("window.release()", until=lambda: page.run("return window.isHinted"))
     assert not page.all(".arrows line")
 
 
@@ -226,8 +224,7 @@ def test_weights_changed_on_the_disk_are_shown_when_the_user_comes_back(page: Pa
     page.tab("weights", until=lambda: page.all("[data-weight=VAL_P_mg]"))
     page.run(CHANGED)
     page.run("document.querySelector('[data-weight=VAL_P_mg]').dataset.mine = 'yes'")
-    page.run("window.dispatchEvent(new Event('focus'))")
-    page.until(lambda: page.run("return window.asked") == 1)
+    page.run("window.dispatchEvent(new Event('focus'))", until=lambda: page.run("return window.asked") == 1)
     assert page.all("[data-weight=VAL_P_mg][data-mine=yes]")  # nothing has changed, and nothing is made again
     page.run("window.isChanged = true; window.dispatchEvent(new Event('focus'))")
     page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P_mg]').value") == "150")
@@ -324,8 +321,7 @@ def test_an_ended_game_keeps_its_moves_and_result_when_it_is_analysed(page: Page
     page.click("#resign")
     at_start(page)
     page.move("h2", "h4", until=lambda: page.moves == ["h4"] and page.find("#take-back").get_attribute("disabled"))
-    page.store("module.undoEdit()")
-    page.until(lambda: page.moves == played and page.find("#take-back").is_enabled())
+    page.store("module.undoEdit()", until=lambda: page.moves == played and page.find("#take-back").is_enabled())
     page.click("#take-back", until=lambda: page.moves == [] and page.store("module.isReported()"))
     assert result() is None, "it goes on"
     page.move("e2", "e4", until=lambda: len(page.moves) == 2)
@@ -342,8 +338,7 @@ def test_a_move_typed_at_the_start_of_a_game_joins_it_unless_it_is_numbered(page
     page.enter("d4", until=lambda: page.moves == ["d4"])
     listed = page.text("#move-list")
     assert listed.startswith("A - B") and "e4" in listed and "good" in listed
-    page.store("module.undoEdit()")
-    page.until(lambda: page.moves == ["e4", "e5", "Nf3"])
+    page.store("module.undoEdit()", until=lambda: page.moves == ["e4", "e5", "Nf3"])
     page.enter("1. c4", until=lambda: page.moves == ["c4"] and "Nf3" not in page.text("#move-list"))
 
 

@@ -124,8 +124,7 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     page.click("#free-clear", until=lambda: page.pieces == {})
     wanted = {"c3": "K", "c2": "B", "a3": "P", "c4": "P", "e5": "k", "f4": "p", "g4": "p"}
     for place, letter in wanted.items():
-        page.drag(f'.palette [data-piece="{letter}"]', square(place))
-        page.until(lambda place=place: place in page.pieces)
+        page.drag(f'.palette [data-piece="{letter}"]', square(place), until=lambda place=place: place in page.pieces)
         assert not page.all(".palette [aria-pressed=true]"), "what was dragged is not chosen for clicks as well"
     fen = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
     page.until(lambda: shows(page, fen))
@@ -137,11 +136,9 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
 
 def test_free_mode_takes_pieces_off_and_says_why_there_are_no_moves(page: Page) -> None:
     page.click("#mode [data-value=free]")
-    page.drag(square("d8"), "#score")
-    page.until(lambda: "d8" not in page.pieces)
+    page.drag(square("d8"), "#score", until=lambda: "d8" not in page.pieces)
     page.move("e8", "e5", until=lambda: page.pieces.get("e5") == "bK")
-    page.context_click(square("e1"))
-    page.until(lambda: "White has 0 kings" in page.text(".fault"))
+    page.context_click(square("e1"), until=lambda: "White has 0 kings" in page.text(".fault"))
     assert page.values["h1"].startswith("+"), "the pieces are valued all the same"
     page.click("#tab-moves", until=lambda: "There are no moves: White has 0 kings" in page.text("#panel-moves"))
     page.click("#free-start", until=lambda: len(page.pieces) == 32 and not page.text(".fault"))

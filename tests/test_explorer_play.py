@@ -107,8 +107,7 @@ def test_what_merino_played_before_the_first_own_move_is_not_taken_back(page: Pa
     page.until(lambda: len(page.moves) == 1)
     page.until(lambda: page.find("#take-back").get_attribute("disabled"))
     page.until_reported()
-    page.store("module.play('a7a6')")
-    page.until(lambda: page.find("#take-back").is_enabled())
+    page.store("module.play('a7a6')", until=lambda: page.find("#take-back").is_enabled())
 
 
 def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: Page) -> None:
@@ -150,8 +149,7 @@ def test_clocks_run_a_flag_falls_and_then_no_move_is_taken_back(page: Page) -> N
     page.until(lambda: page.text("#clock-white") == "0:59")
     answered(page)
     page.until(lambda: page.find("#take-back").is_enabled())
-    page.store(OUT_OF_TIME)
-    page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
+    page.store(OUT_OF_TIME, until=lambda: page.text("#play-state") == "0-1: White has no time left")
     page.until(lambda: page.find("#take-back").get_attribute("disabled"))
 
 
@@ -166,8 +164,7 @@ def test_nobody_promotes_after_the_flag_has_fallen(page: Page) -> None:
     begin(page, PROMOTING, clock=1)
     page.until(lambda: page.all("#clock-white.runs"))
     page.move("a7", "a8", until=lambda: page.all("#promotion[open] button"))
-    page.store(OUT_OF_TIME)
-    page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
+    page.store(OUT_OF_TIME, until=lambda: page.text("#play-state") == "0-1: White has no time left")
     assert not page.all("#promotion[open]") and page.moves == [] and page.pieces["a7"] == "wP"
 
 
@@ -186,8 +183,7 @@ def test_clocks_stand_at_a_reload_and_thinking_costs_time_when_a_move_is_taken_b
     begin(page, clock=1)
     for move in ("d2d4", "e2e4"):
         page.until_reported()
-        page.store(f"module.play('{move}')")
-        page.until(lambda: len(page.moves) == 2)
+        page.store(f"module.play('{move}')", until=lambda: len(page.moves) == 2)
         before = left(page)
         page.reload(until=lambda: len(page.moves) == 2 and page.shown("#resign"))
         assert left(page) == before
@@ -219,8 +215,7 @@ def test_a_move_made_too_early_by_clicks_is_played_in_turn(page: Page) -> None:
     for name in ("d2", "c2", "c4"):  # the second is another piece of one's own
         page.click(square(name))
     page.until(lambda: page.all(".arrows [data-move=c2c4]"))
-    page.run("window.release()")
-    page.until(lambda: len(page.moves) == 4 and page.moves[2] == "c4")
+    page.run("window.release()", until=lambda: len(page.moves) == 4 and page.moves[2] == "c4")
 
 
 def test_a_move_made_before_merinos_is_on_the_board_is_played_after_it(page: Page) -> None:
@@ -228,8 +223,7 @@ def test_a_move_made_before_merinos_is_on_the_board_is_played_after_it(page: Pag
     page.run(LATE_REPORT)
     answered(page)
     page.move("d2", "d4", until=lambda: page.all(".arrows [data-move=d2d4]"))
-    page.run("window.release()")
-    page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
+    page.run("window.release()", until=lambda: len(page.moves) == 4 and page.moves[2] == "d4")
 
 
 @pytest.mark.parametrize("end", ["resign", "leave-game"])
@@ -275,8 +269,7 @@ def test_a_comment_is_that_of_its_move_and_a_click_that_ends_it_is_heard(page: P
     page.click("#last")
     page.until_reported()
     page.press("#comment", " at once")
-    page.store("module.play('g8f6')")
-    page.until(lambda: len(page.moves) == 4)
+    page.store("module.play('g8f6')", until=lambda: len(page.moves) == 4)
     page.press("#comment", " and well" + Keys.ENTER)
     page.until_text("#move-list", "Nf3good at once and well")
     assert page.find("#comment").get_attribute("value") == "", "of the move on the board, which has none"

@@ -193,8 +193,7 @@ def test_a_night_that_was_opened_stays_until_one_is_begun_or_looked_for(page: Pa
     working = {"running": True, "hours": 1, "doing": "games", "error": None}
     usual = {"night": report(night_of(4), "here"), "run": working, "place": "here"}
     page.tab("learning")
-    page.answer({"GET /api/night": usual})
-    page.until(lambda: page.all("#night-start"))
+    page.answer({"GET /api/night": usual}, until=lambda: page.all("#night-start"))
     page.of_module("panels/night_report.js", "module.looks.ms = 200")
     page.unfold("#night summary")
     page.until_text("#night-summary", "4 generations in")

@@ -178,25 +178,19 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
 def _events(sent: SentGames, settings: Settings, terms: registry.TermSet, say: Say, stop: Stop) -> Events:
     """Progress for the page, with the names that the user knows the games by; each look is also for `stop`."""
-    began: list[float] = []
 
-    def heed() -> None:
+    def say_and_heed(message: Message) -> None:
+        say(message)
         if stop.is_set:
             raise KeyboardInterrupt  # as the learner expects it, which keeps the best so far
 
     def stepped(step: fitting.Step) -> None:
-        began.append(step.at)
-        say({"type": "step", **_step(step, settings, began[0], terms)})
-        heed()
+        say_and_heed({"type": "step", **_step(step, settings, terms)})
 
     def progressed(what: str, done: float | None) -> None:
-        say({"type": "progress", "what": sent.named(what), "done": done})
-        heed()
+        say_and_heed({"type": "progress", "what": sent.named(what), "done": done})
 
-    def remarked(line: str) -> None:
-        say({"type": "text", "text": sent.named(line)})
-
-    return Events(remarked, progressed, stepped=stepped)
+    return Events(lambda line: say({"type": "text", "text": sent.named(line)}), progressed, stepped=stepped)
 
 
 def terms_of(evaluation: Evaluation) -> registry.TermSet:
@@ -206,11 +200,11 @@ def terms_of(evaluation: Evaluation) -> registry.TermSet:
     return evaluation.terms
 
 
-def _step(step: fitting.Step, settings: Settings, began: float, terms: registry.TermSet) -> dict[str, Any]:
+def _step(step: fitting.Step, settings: Settings, terms: registry.TermSet) -> dict[str, Any]:
     train, valid = step.sums.errors(settings.root_of_sum)
     values = step.parameters.weights
     weights = dict(zip(phases.column_names(terms, phases.phases_of(values, len(terms))), values.tolist(), strict=True))
-    return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
+    return {"train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
 
 
 def match(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:

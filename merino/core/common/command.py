@@ -102,7 +102,7 @@ LAB_ROUTES = (
 LAB_SOCKETS = (
     ("/ws/points", "merino.lab.points.panel:points"),
     ("/ws/profile", "merino.lab.people.panel:profile"),
-    ("/ws/drill", "merino.lab.people.panel:drill"),
+    ("/ws/drill", "merino.lab.people.panel:practise"),
 )
 
 # What else the front asks the lab for: executors, plots.

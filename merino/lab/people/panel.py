@@ -7,7 +7,7 @@ one of their own.
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,21 +16,8 @@ from typing import Any
 from merino.app.explorer import channel, games
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common import files
-from merino.engine.search.searcher import Searcher
 from merino.eval.families import default
-from merino.lab.people.drill import (
-    ATTEMPTS,
-    MAX_EXERCISES,
-    Exercise,
-    OtherPlayerError,
-    Practice,
-    hint_for,
-    load_progress,
-    practice_from,
-    progress_file,
-    reply_to,
-    scheduling,
-)
+from merino.lab.people import drill
 from merino.lab.people.games import MAX_CHOICES, folded, games_of_player
 from merino.lab.people.profile import as_object, profile_of
 from merino.study.analyser import Analyser, analyser
@@ -43,50 +30,42 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The profile of a `player` of games, as `merino profile --json` has it."""
-    evaluation, most = default(), fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
-    with _games(fields, state) as (path, _), state.searchers.borrowed(evaluation) as searcher:
-        searching = _searching(searcher, stop)
+    most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
+    with _studying(fields, state, stop) as (path, _, searching):
         player = games_of_player(path, fields.text("player"))
-        with _stoppable():
-            found = profile_of(player, evaluation, most, lambda: searching, partial(_progressed, say, stop))
+        found = profile_of(player, default(), most, lambda: searching, partial(_progressed, say, stop))
     return {"type": "done", "profile": as_object(found)}
 
 
-def drill(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
+def practise(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
-    evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
-    with _games(fields, state) as (path, named), state.searchers.borrowed(evaluation) as searcher:
-        searching, progressed = _searching(searcher, stop), partial(_progressed, say, stop)
+    most, progressed = fields.number("most", 1, drill.MAX_EXERCISES), partial(_progressed, say, stop)
+    with _studying(fields, state, stop) as (path, named, searching):
 
-        def practise(place: Path) -> tuple[Path, Practice]:
+        def practice_at(place: Path) -> tuple[Path, drill.Practice]:
             with files.writing(RequestError, place):
                 place.parent.mkdir(parents=True, exist_ok=True)
-                with _stoppable(), files.held(place):
-                    player = fields.text("player")
-                    return place, practice_from(path, player, place, most, lambda: searching, progressed)
+                with files.held(place):
+                    player, count = fields.text("player"), most or drill.MAX_EXERCISES
+                    return place, drill.practice_from(path, player, place, count, lambda: searching, progressed)
 
         try:
-            place, found = practise(progress_file(named))
-        except OtherPlayerError as error:
+            place, found = practice_at(drill.progress_file(named))
+        except drill.OtherPlayerError as error:
             own = named.with_name(f"{named.name}.{_safe(folded(error.player))}")
-            place, found = practise(progress_file(own))
+            place, found = practice_at(drill.progress_file(own))
     _practices(state)[str(place)] = found
-    return {
-        "type": "done",
-        "practice": str(place),
-        "attempts": ATTEMPTS,
-        "keeps": _keeps_progress(),
-        **_standing(found),
-    }
+    about = {"practice": str(place), "attempts": drill.ATTEMPTS, "keeps": _keeps_progress()}
+    return {"type": "done", **about, **_standing(found)}
 
 
 def answer_exercise(fields: Fields, state: ServerState) -> channel.Message:
     """POST /api/drill/answer: what is said of a `move` in an exercise; without a move, a hint."""
     _, exercise = _exercise(fields, state)
     if not fields.has("move"):
-        return {"hint": hint_for(exercise)}
+        return {"hint": drill.hint_for(exercise)}
     with state.searchers.borrowed(default()) as searcher:
-        reply = reply_to(exercise, fields.text("move"), default(), analyser(searcher))
+        reply = drill.reply_to(exercise, fields.text("move"), default(), analyser(searcher))
     refutation = list(reply.refutation)
     return {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence, "refutation": refutation}
 
@@ -96,7 +75,7 @@ def review_exercise(fields: Fields, state: ServerState) -> channel.Message:
     practice, exercise = _exercise(fields, state)
     place = Path(fields.text("practice"))
     with files.writing(RequestError, place), files.held(place):
-        opened, practice = practice, load_progress(place) or practice  # which others may have gone on with meanwhile
+        opened, practice = practice, drill.load_progress(place) or practice  # which others may have continued
         if practice.made_from != opened.made_from:
             raise RequestError("the file of this practice now keeps another: open it again")
         again = practice.review(exercise, fields.flag("found"), datetime.now(UTC))
@@ -105,20 +84,20 @@ def review_exercise(fields: Fields, state: ServerState) -> channel.Message:
     return {"again": again.isoformat(), **_standing(practice)}
 
 
-def _standing(practice: Practice) -> dict[str, Any]:
+def _standing(practice: drill.Practice) -> dict[str, Any]:
     """All exercises with their solutions, and those that are due, in the order in which they are asked."""
     due = [exercise.identity for exercise in practice.due(datetime.now(UTC))]
     exercises = {one.identity: one.as_json() | {"why": one.why} for one in practice.exercises}
     return {"exercises": exercises, "due": due, "practised": len(practice.cards)}
 
 
-def _practices(state: ServerState) -> dict[str, Practice]:
+def _practices(state: ServerState) -> dict[str, drill.Practice]:
     """Those that were opened, by the file of their progress."""
-    practices: dict[str, Practice] = state.kept.setdefault(PRACTICES, {})
+    practices: dict[str, drill.Practice] = state.kept.setdefault(PRACTICES, {})
     return practices
 
 
-def _exercise(fields: Fields, state: ServerState) -> tuple[Practice, Exercise]:
+def _exercise(fields: Fields, state: ServerState) -> tuple[drill.Practice, drill.Exercise]:
     practice = _practices(state).get(fields.text("practice"))
     if practice is None:
         raise RequestError("this practice is no longer known: open it again")
@@ -132,23 +111,10 @@ def _exercise(fields: Fields, state: ServerState) -> tuple[Practice, Exercise]:
 def _keeps_progress() -> bool:
     """Whether it can be kept: the package that says when an exercise comes again is installed."""
     try:
-        scheduling()
+        drill.scheduling()
     except StudyError:
         return False
     return True
-
-
-def _searching(searcher: Searcher, stop: channel.Stop) -> Analyser:
-    return analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True, is_forgetful=True)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Raise RequestError where a search has been stopped."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise RequestError("stopped") from error
 
 
 def _progressed(say: Callable[[channel.Message], None], stop: channel.Stop, what: str, done: float) -> None:
@@ -158,17 +124,24 @@ def _progressed(say: Callable[[channel.Message], None], stop: channel.Stop, what
 
 
 @contextmanager
-def _games(fields: Fields, state: ServerState) -> Iterator[tuple[Path, Path]]:
-    """The file of the games, and that by whose name the progress of practice from them is kept.
+def _studying(fields: Fields, state: ServerState, stop: channel.Stop) -> Iterator[tuple[Path, Path, Analyser]]:
+    """The file of the games, that by whose name the progress of practice from them is kept, and what searches.
 
-    With `file` they are those on the command line, else those that the request holds, for a while in a file.
+    With `file` the games are those on the command line, else those that the request holds, for a while in a file.
+    Raises RequestError where a search has been stopped.
     """
-    if fields.flag("file"):
-        path = state.games_file().path
-        yield path, path
-        return
-    with games.sent_games(fields, joined=True) as sent:
-        yield sent.paths[0], files.user_folder("data") / "drill" / _safe(sent.title)
+    with ExitStack() as held:
+        if fields.flag("file"):
+            path = named = state.games_file().path
+        else:
+            sent = held.enter_context(games.sent_games(fields, joined=True))
+            path, named = sent.paths[0], files.user_folder("data") / "drill" / _safe(sent.title)
+        searcher = held.enter_context(state.searchers.borrowed(default()))
+        searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True, is_forgetful=True)
+        try:
+            yield path, named, searching
+        except KeyboardInterrupt as error:
+            raise RequestError("stopped") from error
 
 
 def _safe(name: str) -> str:

@@ -3,19 +3,15 @@
 Nothing here prints. All errors derive from `MerinoError`; their message is a sentence for people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import NoneType
 
 import numpy as np
 
-from merino.core.board.bitboard import WHITE
-from merino.core.board.game import Position, as_position
-from merino.core.common.errors import function, instance, real_number, whole_number
+from merino.core.board import bitboard, game
+from merino.core.common import errors, work
 from merino.core.common.files import check_writable, user_path, writing
-from merino.core.common.work import cores
 from merino.engine.report.schema import PositionReport
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
@@ -33,11 +29,10 @@ from merino.learn.request import (
     Selection,
     Settings,
 )
+from merino.match import runner, statistics
 from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
 from merino.match.games import MatchError
 from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
-from merino.match.runner import MatchOutput, MatchResult, run_match
-from merino.match.statistics import Sprt
 from merino.study.analyser import analyser
 from merino.study.reporting import report_position, report_setup, set_up, with_shapley, with_words
 from merino.study.shapley import MAX_ERROR, MIN_ERROR
@@ -49,11 +44,13 @@ Files = str | Path | Sequence[str | Path]
 
 def _evaluation(given: Evaluation | None) -> Evaluation:
     """The one that was given, or that in use; raises TypeError, EvaluationError."""
-    instance("evaluation", given, (Evaluation, NoneType), "an Evaluation, as load_evaluation returns it, or None")
+    errors.instance(
+        "evaluation", given, (Evaluation, NoneType), "an Evaluation, as load_evaluation returns it, or None"
+    )
     return load_evaluation() if given is None else given
 
 
-def evaluate(position: Position | str, evaluation: Evaluation | None = None) -> int:
+def evaluate(position: game.Position | str, evaluation: Evaluation | None = None) -> int:
     """The static evaluation of a position in centipawns for White, without a search; known draws are 0.
 
     `position` may be a FEN or "startpos". `evaluation` None is the one in use. Raises FenError, EvaluationError, and
@@ -64,13 +61,13 @@ def evaluate(position: Position | str, evaluation: Evaluation | None = None) -> 
         True
 
     """
-    position = as_position(position)
+    position = game.as_position(position)
     score = int(np.asarray(_evaluation(evaluation).scores(position.record))[0])
-    return score if position.turn == WHITE else -score
+    return score if position.turn == bitboard.WHITE else -score
 
 
 def explain(
-    position: Position | str,
+    position: game.Position | str,
     evaluation: Evaluation | None = None,
     limits: Limits | None = None,
     searcher: Searcher | None = None,
@@ -96,14 +93,14 @@ def explain(
     """
     evaluation = _evaluation(evaluation)
     if shapley is not None:
-        real_number("shapley", shapley, MIN_ERROR, MAX_ERROR)
-    instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
-    instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
+        errors.real_number("shapley", shapley, MIN_ERROR, MAX_ERROR)
+    errors.instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
+    errors.instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
     if limits is None and isinstance(position, str):
         setup = set_up(position)
         record, report = setup.record, report_setup(setup, evaluation)
     else:
-        position = as_position(position)
+        position = game.as_position(position)
         searches = None if limits is None else analyser(searcher or Searcher(evaluation=evaluation))
         record, report = position.record, report_position(position, evaluation, searches, limits)
     report = with_words(report, record, evaluation)
@@ -133,12 +130,12 @@ def learn_weights(
     print. Raises LearnError, WeightsError and MatchError.
     """
     for name, path in (("weights", weights), ("out", out)):
-        instance(name, path, (str, Path, NoneType), "the path of a file or None")
-    instance("settings", settings, (Settings, NoneType), "Settings or None")
-    instance("selection", selection, (Selection, NoneType), "a Selection or None")
-    function("say", say, "a function that takes a text")
+        errors.instance(name, path, (str, Path, NoneType), "the path of a file or None")
+    errors.instance("settings", settings, (Settings, NoneType), "Settings or None")
+    errors.instance("selection", selection, (Selection, NoneType), "a Selection or None")
+    errors.function("say", say, "a function that takes a text")
     if concurrency is not None:
-        whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
+        errors.whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
     request = LearnRequest(
         _names(files),
         settings or DEFAULT_SETTINGS,
@@ -159,9 +156,9 @@ def _names(files: Files) -> tuple[str, ...]:
     """The files by name; raises TypeError and ValueError."""
     if isinstance(files, str | Path):
         return (str(files),)
-    instance("files", files, Sequence, "the path of a file or a sequence of them")
+    errors.instance("files", files, Sequence, "the path of a file or a sequence of them")
     for file in files:
-        instance("each of files", file, (str, Path), "the path of a file")
+        errors.instance("each of files", file, (str, Path), "the path of a file")
     if not files:
         raise ValueError("files must name at least one file")
     return tuple(map(str, files))
@@ -173,13 +170,13 @@ def play_match(
     time_control: TimeControl | None = None,
     *,
     games: int = 100,
-    sprt: Sprt | None = None,
+    sprt: statistics.Sprt | None = None,
     seed: int = 1,
     openings: str | Path | None = None,
     pgn: str | Path | None = None,
     concurrency: int | None = None,
     show: Callable[[str], object] | None = None,
-) -> MatchResult:
+) -> runner.MatchResult:
     """Play a match in pairs of one opening with colours reversed, until it is over, `sprt` is settled, or Ctrl-C.
 
     A player is written as for `merino match`: "default", a weights file, "name=value" for numbers of the search and
@@ -196,24 +193,26 @@ def play_match(
 
     """
     for player in (first, second):
-        instance("each player", player, (str, OwnPlayer, OtherPlayer), "a text as for 'merino match', or a player")
-    instance("time_control", time_control, (TimeControl, NoneType), "a TimeControl or None")
-    instance("sprt", sprt, (Sprt, NoneType), "an Sprt or None")
+        errors.instance(
+            "each player", player, (str, OwnPlayer, OtherPlayer), "a text as for 'merino match', or a player"
+        )
+    errors.instance("time_control", time_control, (TimeControl, NoneType), "a TimeControl or None")
+    errors.instance("sprt", sprt, (statistics.Sprt, NoneType), "an Sprt or None")
     for name, path in (("openings", openings), ("pgn", pgn)):
-        instance(name, path, (str, Path, NoneType), "the path of a file or None")
-    function("show", show, "a function that takes a text, or None")
-    games, seed = whole_number("games", games, 1, MAX_GAMES), whole_number("seed", seed, 0)
+        errors.instance(name, path, (str, Path, NoneType), "the path of a file or None")
+    errors.function("show", show, "a function that takes a text, or None")
+    games, seed = errors.whole_number("games", games, 1, MAX_GAMES), errors.whole_number("seed", seed, 0)
     if concurrency is not None:
-        whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
+        errors.whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
     control = (time_control or TimeControl()).or_default()
     book = None if openings is None else str(openings)
     config = MatchConfig(
         (players[0], players[1]), control, games=games, seed=seed, openings=book, margin=DEFAULT_MARGIN_MS
     )
-    at_a_time = concurrency or (1 if control.is_timed else cores())
+    at_a_time = concurrency or (1 if control.is_timed else work.cores())
     with writing(MatchError):
         games_file = None if pgn is None else user_path(pgn)
         if games_file:
             check_writable(games_file, whole=False)
-    return run_match(config, at_a_time, sprt, MatchOutput(show, games_file))
+    return runner.run_match(config, at_a_time, sprt, runner.MatchOutput(show, games_file))

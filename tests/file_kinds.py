@@ -585,10 +585,9 @@ def _practice(path: Path) -> object:
 @cache
 def _unfinished_games() -> Sequence[bytes]:
     position, clocks = Position(), pace_of("level 40 5 2")
-    position.push_all(["e2e4", "e7e5", "g1f3"])
-    undone = [position.pop()]
+    position.push_all(["e2e4", "e7e5"])
     clocks.spend(0, 1500)
-    game = ConsoleGame(position, undone=undone, pace=clocks, thought_ms=[1500, 0], strength=at_elo(1500), person=1)
+    game = ConsoleGame(position, pace=clocks, strength=at_elo(1500), person=1)
     fixed = ConsoleGame(Position(KIWIPETE), is_forced=True)
     return [game.kept_text().encode(), fixed.kept_text().encode()]
 
@@ -621,8 +620,7 @@ def _unfinished(path: Path) -> object:
 
 
 def _gone_on_with(game: ConsoleGame) -> object:
-    game.position.copy().push_all(game.position.uci(move) for move in reversed(game.undone))
-    words = game.kept_words, str(game.pace), strength_text(game.strength), [ms / 1000 for ms in game.thought_ms]
+    words = game.kept_words, str(game.pace), strength_text(game.strength)
     for side in (0, 1, 0):
         game.pace.limits(side)
         game.pace.spend(side, 1000)

@@ -91,15 +91,12 @@ def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callab
     second.say("resume")
     mine, theirs = first.session.game, second.session.game
     assert second.moves == first.moves and len(second.moves) == 2
-    assert theirs.undone == mine.undone and len(theirs.undone) == 3
     assert (theirs.position.fen(), theirs.position.start_fen()) == (mine.position.fen(), START_FEN)
     assert theirs.position.keys == mine.position.keys  # so repetitions are seen
     assert str(theirs.pace) == str(mine.pace) and "White and Black have" in str(mine.pace)
-    assert theirs.thought_ms == mine.thought_ms != [0, 0]
-    assert (theirs.is_flipped, theirs.is_forced) == (True, False)
+    assert (theirs.is_flipped, theirs.is_forced) == (False, False)
     assert second.searcher.strength == first.searcher.strength == at_level(3)
     assert theirs.pgn() == mine.pgn()
-    assert "played again" in second.say("redo")
 
 
 def test_a_game_that_an_older_merino_kept_goes_on(start: Callable[[], Console], tmp_path: Path) -> None:
@@ -138,8 +135,6 @@ def test_a_game_is_kept_before_the_engine_thinks(start: Callable[[], Console], t
         ("Clocks", f"{10**12} 1 0 0"),
         ("Clocks", "-1 1 0 0"),
         ("Clocks", "1 1 0"),
-        ("Thought", "0 -1"),
-        ("Thought", f"{10**400} 0"),
         ("PlyCount", "4"),
         ("Limit", "st x"),
         ("Person", "Grey"),

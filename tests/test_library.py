@@ -283,7 +283,7 @@ def test_choices_may_be_given_as_texts():
 
 def test_a_match_by_default_has_a_limit_and_a_margin_and_takes_numbers_of_numpy(monkeypatch):
     played = []
-    monkeypatch.setattr("merino.library.run_match", lambda config, *_: played.append(config))
+    monkeypatch.setattr("merino.match.runner.run_match", lambda config, *_: played.append(config))
     for control in (None, merino.TimeControl(hash=2), merino.TimeControl(movetime=np.int64(50))):
         merino.play_match("default", time_control=control, games=np.int64(2), seed=np.int32(3))
     assert [config.time_control.nodes for config in played] == [1000, 1000, None]

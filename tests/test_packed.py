@@ -15,7 +15,6 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.app.shell import position_files
 from merino.app.shell.cli import main
 from merino.core.board.bitboard import BLACK
 from merino.core.board.fen import parse_fen
@@ -361,8 +360,8 @@ def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path: Path, monkeypa
     words += ["--split", "0.5", str(tmp_path / f"two.{ending}")]
 
     def peak(chunks: int) -> int:
-        monkeypatch.setattr(position_files, "packed_positions", lambda *_, **__: (packed.copy() for _ in range(chunks)))
-        monkeypatch.setattr(position_files, "games_with_scores", lambda *_, **__: map(games.chosen, [every] * chunks))
+        monkeypatch.setattr(packed_files, "packed_positions", lambda *_, **__: (packed.copy() for _ in range(chunks)))
+        monkeypatch.setattr(packed_files, "games_with_scores", lambda *_, **__: map(games.chosen, [every] * chunks))
         tracemalloc.start()
         try:
             assert main(words) == 0

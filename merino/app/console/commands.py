@@ -18,16 +18,15 @@ import chess.pgn
 from merino.app.console import shared
 from merino.app.console.games import DRAW_AGREED, MAX_MOVES, Ending, pace_of, strength_text, whole_number
 from merino.app.console.session import Session
-from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
+from merino.core.board import bitboard, perft
 from merino.core.board.fen import COLOUR_NAMES, FenError
 from merino.core.board.game import RESULTS, IllegalMoveError, Position
-from merino.core.board.perft import print_divide
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import is_there, writing
 from merino.core.common.text import counted, did_you_mean, words_of
 from merino.engine.notation import games, san
+from merino.engine.report import static
 from merino.engine.report import text as report_text
-from merino.engine.report.static import report_evaluation, with_beside
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
@@ -35,8 +34,7 @@ from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weig
 from merino.eval.evaluation import Evaluation, EvaluationError, Number
 from merino.eval.families import find_weights, load, load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, SAVED, active_file
-from merino.formats.pgn_games import games_of
-from merino.formats.sources import Source, decoded, open_source
+from merino.formats import pgn_games, sources
 
 MAX_ENTRIES = 10**9
 MAX_PERFT_DEPTH = 10
@@ -154,9 +152,9 @@ def file_path(text: str) -> Path:
 
 def square(text: str) -> int:
     """The square of this name, 0 for a1 to 63 for h8."""
-    if text.lower() not in SQUARE_NAMES:
+    if text.lower() not in bitboard.SQUARE_NAMES:
         raise UsageError(f"'{text[:40]}' is not a square")
-    return SQUARE_NAMES.index(text.lower())
+    return bitboard.SQUARE_NAMES.index(text.lower())
 
 
 def choice(text: str, choices: tuple[str, ...]) -> str:
@@ -232,13 +230,13 @@ def resume(session: Session) -> None:
 @command("white", Section.PLAY)
 def white(session: Session) -> None:
     """Play White; the engine plays Black."""
-    _take_side(session, WHITE)
+    _take_side(session, bitboard.WHITE)
 
 
 @command("black", Section.PLAY)
 def black(session: Session) -> None:
     """Play Black; the engine plays White."""
-    _take_side(session, BLACK)
+    _take_side(session, bitboard.BLACK)
 
 
 @command("switch", Section.PLAY)
@@ -251,7 +249,7 @@ def switch(session: Session) -> None:
 def _take_side(session: Session, colour: int) -> None:
     """Let the person play a side, with the board seen from there; the engine moves if it is its turn."""
     session.game.is_forced = False
-    session.game.is_flipped = colour == BLACK
+    session.game.is_flipped = colour == bitboard.BLACK
     session.say(f"You play {COLOUR_NAMES[colour]}.")
     if session.position.turn != colour and session.game.ending is None:
         session.engine_move()
@@ -338,7 +336,7 @@ def moves(session: Session, arguments: str) -> None:
     if arguments:
         origin = square(arguments)
         legal = [move for move in legal if move.from_square == origin]
-        where = f" from {SQUARE_NAMES[origin]}"
+        where = f" from {bitboard.SQUARE_NAMES[origin]}"
     if not legal:
         session.say(f"There is no legal move{where}.")
         return
@@ -394,7 +392,7 @@ def skill(session: Session, arguments: str) -> None:
 def show_time(session: Session) -> None:
     """Show the limit and how long the engine has thought."""
     session.say(f"The engine's limit: {session.game.pace}.")
-    white, black = (session.game.thought_ms[colour] / 1000 for colour in (WHITE, BLACK))
+    white, black = (session.game.thought_ms[colour] / 1000 for colour in (bitboard.WHITE, bitboard.BLACK))
     session.say(f"In this game it has thought {white:.1f} s for White and {black:.1f} s for Black.")
 
 
@@ -531,7 +529,7 @@ def load_game(session: Session, arguments: str) -> None:
 
 def entry_of(path: Path, number: int) -> games.Loaded:
     """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
-    with open_source(path) as source:
+    with sources.open_source(path) as source:
         kind, read = ("position", _nth_position) if source.holds_positions() else ("game", _nth_game)
         try:
             found, count = read(source, number)
@@ -545,11 +543,11 @@ def entry_of(path: Path, number: int) -> games.Loaded:
     return found
 
 
-def _nth_position(source: Source, number: int) -> tuple[games.Loaded | None, int]:
+def _nth_position(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
     """The position in the line of this number, blank lines and comments not counted, and how many lines were read."""
     count = 0
     for text in source.lines():
-        for line in decoded(text).splitlines():
+        for line in sources.decoded(text).splitlines():
             if line.strip() and not line.startswith(_COMMENTS):
                 count += 1
                 if count == number:
@@ -564,14 +562,14 @@ def _position(fields: list[str], number: int) -> games.Loaded:
     return games.Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
 
 
-def _nth_game(source: Source, number: int) -> tuple[games.Loaded | None, int]:
+def _nth_game(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
     """The game of this number, and how many were read; text between games is skipped."""
     count = 0
-    for some in games_of(source):
+    for some in pgn_games.games_of(source):
         count = some.games_before + len(some.table)
         if number <= count:
             row = some.table[number - 1 - some.games_before]
-            game = games.read_game(games.PgnLines(io.StringIO(decoded(some.data[row["start"] : row["end"]]))))
+            game = games.read_game(games.PgnLines(io.StringIO(sources.decoded(some.data[row["start"] : row["end"]]))))
             return (None if game is None else games.loaded(game, number)), count
     return None, count
 
@@ -589,11 +587,11 @@ def evaluation(session: Session, arguments: str) -> None:
     wanted = [word for word in words if word in EVAL_OPTIONS]
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
     chosen = load_evaluation(file_path(name)) if name else session.runtime.evaluation
-    report = report_evaluation(record, session.position.fen(), chosen, with_pieces=True)
+    report = static.report_evaluation(record, session.position.fen(), chosen, with_pieces=True)
     if not chosen.has_terms:
         from merino.study.reporting import with_words  # noqa: PLC0415 (when it is first needed)
 
-        report = with_beside(with_words(report, record, chosen), record, session.runtime.terms)
+        report = static.with_beside(with_words(report, record, chosen), record, session.runtime.terms)
     shown = ("sort" in wanted, "hide-zero" in wanted, "groups" in wanted)
     text = report_text.render(report, session.terminal.unicode, session.terminal.width, *shown)
     session.say(json.dumps(report.to_dict()) if "json" in wanted else text)
@@ -609,7 +607,7 @@ def pieces(session: Session, arguments: str) -> None:
     square, it shows the terms of the piece there.
     """
     record, used = session.position.record, session.runtime.evaluation
-    report = report_evaluation(record, session.position.fen(), used, with_pieces=True)
+    report = static.report_evaluation(record, session.position.fen(), used, with_pieces=True)
     if arguments in report_text.PIECE_VALUES:
         if arguments == "attributed" and report.shared_cp is None:  # as with most nets
             raise CommandError(f"{report.without_terms}, so it attributes nothing to pieces; try pieces shapley")
@@ -617,7 +615,7 @@ def pieces(session: Session, arguments: str) -> None:
         return
     from merino.study.reporting import with_shapley  # noqa: PLC0415 (when it is first needed)
 
-    name = SQUARE_NAMES[square(arguments)] if arguments not in ("", "shapley") else None
+    name = bitboard.SQUARE_NAMES[square(arguments)] if arguments not in ("", "shapley") else None
     report = with_shapley(report, record, used)
     if name is None:
         shown = [] if arguments else [report_text.render_pieces(report)]
@@ -702,7 +700,7 @@ def count_leaves(session: Session, arguments: str) -> None:
     This is the usual test of a move generator.
     """
     depth = whole_number(arguments, "the depth", 1, MAX_PERFT_DEPTH)
-    print_divide(session.position, depth, session.say)
+    perft.print_divide(session.position, depth, session.say)
 
 
 @command("bench", Section.EXPLAIN)

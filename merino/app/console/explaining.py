@@ -19,29 +19,24 @@ from typing import NamedTuple
 import chess
 import numpy as np
 
-from merino.app.console import shared
+from merino.app.console import shared, terminal
 from merino.app.console.session import Session
-from merino.app.console.terminal import ThinkingLine, detect
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import START_NAME, Position
+from merino.core.common import errors, files
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.errors import MerinoError
-from merino.core.common.files import text_of
 from merino.engine.notation import san
+from merino.engine.report import schema, static
 from merino.engine.report import text as report_text
-from merino.engine.report.schema import PositionReport
-from merino.engine.report.static import with_beside
 from merino.engine.search.limits import DEFAULT_HASH_MB, Limits, Line
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default, load_chosen, load_evaluation
 from merino.formats.sources import SourceError, read_text
-from merino.study import reporting, text
+from merino.study import reporting, shapley, tactics, text
 from merino.study.analyser import Analyser, analyser
 from merino.study.lines import why
-from merino.study.shapley import DEFAULT_ERROR, MOVE_ERROR
-from merino.study.tactics import threat_in
 
 MAX_COLUMNS = 100  # in a shell
 _OF_POSITIONS = ("threat", "sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
@@ -90,7 +85,7 @@ def take_fen(words: Sequence[str]) -> tuple[str, list[str]]:
 def read_positions(path: Path) -> list[Position]:
     """The positions of a file of FENs or EPDs, a line each; raises CommandError with file, line and fault."""
     try:
-        lines = text_of(read_text(path), path).splitlines()
+        lines = files.text_of(read_text(path), path).splitlines()
     except (OSError, SourceError) as error:
         reason = getattr(error if isinstance(error, OSError) else error.__cause__, "strerror", None)
         fault = f"'{path}' is not a FEN, and cannot be read as a file: {reason}" if reason else str(error)
@@ -102,7 +97,7 @@ def read_positions(path: Path) -> list[Position]:
         if line.strip() and not line.startswith("#"):
             try:
                 positions.append(Position(take_fen(line.split())[0]))
-            except MerinoError as error:
+            except errors.MerinoError as error:
                 raise CommandError(f"{path}:{number}: {error}") from error
     if not positions:
         raise CommandError(f"'{path}' holds no position")
@@ -117,7 +112,7 @@ class _Explaining(NamedTuple):
     forms: tuple[tuple[str, ...], tuple[str, ...]]
     examples: tuple[tuple[str, ...], tuple[str, ...]]
     milliseconds: int = shared.DEFAULT_POSITION_MS
-    error: float = MOVE_ERROR  # of Shapley values
+    error: float = shapley.MOVE_ERROR  # of Shapley values
 
 
 _KING_AND_PAWN = "'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'"
@@ -133,7 +128,7 @@ COMMANDS = {
             ),
             ("Nf3 --shapley", "--threat"),
         ),
-        error=DEFAULT_ERROR,
+        error=shapley.DEFAULT_ERROR,
     ),
     "compare": _Explaining(
         "Compare two moves in a position, or two weights files.",
@@ -259,10 +254,10 @@ class Explainer:
 
     def threat(self, position: Position) -> str | None:
         """What the other side threatens, as a sentence; None if nothing."""
-        found = threat_in(position, self.searching(), self.limits)
+        found = tactics.threat_in(position, self.searching(), self.limits)
         return found.sentence if found else None
 
-    def _report(self, position: Position) -> PositionReport:
+    def _report(self, position: Position) -> schema.PositionReport:
         """The report of a position; with --json also of all moves, searched if a limit is given."""
         if not self.args.json:
             return reporting.report_alone(position, self.evaluation)
@@ -270,7 +265,9 @@ class Explainer:
         searches = self.searching() if is_searched else None
         return reporting.report_position(position, self.evaluation, searches, self.limits)
 
-    def _report_moves(self, position: Position, texts: Sequence[str], with_pieces: bool = False) -> PositionReport:
+    def _report_moves(
+        self, position: Position, texts: Sequence[str], with_pieces: bool = False
+    ) -> schema.PositionReport:
         """The report of the moves of these texts; raises MoveRejected.
 
         Each is searched by itself, so that their order does not count; at the console the searches share what they
@@ -284,14 +281,14 @@ class Explainer:
         searches = None if self.args.static else analyse
         return reporting.report_moves(position, moves, self.evaluation, searches, self.limits, with_pieces, error)
 
-    def _deepened(self, report: PositionReport, record: np.ndarray) -> PositionReport:
+    def _deepened(self, report: schema.PositionReport, record: np.ndarray) -> schema.PositionReport:
         """The report with a net's score in words, with --shapley the Shapley values, and the other score."""
         report = reporting.with_words(report, record, self.evaluation)
         if self.args.shapley:
             report = reporting.with_shapley(report, record, self.evaluation, self.args.error)
-        return with_beside(report, record, self.second)
+        return static.with_beside(report, record, self.second)
 
-    def _text(self, report: PositionReport, with_pieces: bool) -> str:
+    def _text(self, report: schema.PositionReport, with_pieces: bool) -> str:
         """The terms of a report; if asked for also the value of each piece."""
         args = self.args
         parts = [report_text.render(report, self.unicode, self.width, args.sort, args.hide_zero, args.groups)]
@@ -378,7 +375,7 @@ def _in_shell(name: str, arguments: Sequence[str]) -> Explainer:
         None if beside == "" else evaluation_of(beside),
         searching,
         Limits(movetime=COMMANDS[name].milliseconds) if limits == Limits() else limits,
-        unicode=detect(sys.stdout, ascii_only=args.ascii).unicode,
+        unicode=terminal.detect(sys.stdout, ascii_only=args.ascii).unicode,
         width=min(MAX_COLUMNS, shutil.get_terminal_size().columns),
         say=print,
     )
@@ -443,8 +440,8 @@ def _at_console(session: Session, name: str, words: Sequence[str]) -> Explainer:
     limits, beside = shared.asked_limits(args), getattr(args, "beside", None)
     second = None if evaluation.has_terms else session.runtime.terms
 
-    def display(position: Position) -> ThinkingLine:
-        return ThinkingLine(position, session.terminal, session.out)
+    def display(position: Position) -> terminal.ThinkingLine:
+        return terminal.ThinkingLine(position, session.terminal, session.out)
 
     return Explainer(
         args,

@@ -1,8 +1,8 @@
 """A game at the console: its moves, the engine's thinking time, its record as PGN, and the file of an unfinished one.
 
 An unfinished game is kept on the disk until it is over, however the console ends, and offered at the next start. The
-file is PGN with tags for how it goes on: `PlyCount` (a file cut short is noticed), `Person` and `Seen` (a side),
-`Limit` (a command such as "level 40 5 0"), `Clocks` (ms left, and moves made), `Thought` (ms), `Elo`, `Undone` (moves).
+file is PGN with tags for how it goes on: `PlyCount` (a file cut short is noticed), `Person` (a side), `Limit` (a
+command such as "level 40 5 0"), `Clocks` (ms left, and moves made), and `Elo`.
 """
 
 import datetime
@@ -14,21 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.board.fen import COLOUR_NAMES
+from merino.core.board import bitboard, fen
 from merino.core.board.game import RESULTS, Outcome, Position, Termination
 from merino.core.board.move import Move
-from merino.core.common import files
-from merino.core.common.about import NAME, __version__
+from merino.core.common import about, errors, files
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.errors import MerinoError, number_of
 from merino.core.common.text import counted
-from merino.engine.notation.games import PgnLines, loaded, read_game
-from merino.engine.notation.san import as_chess_move, start_board_of
+from merino.engine.notation import games, san
 from merino.engine.search.limits import MAX_MS, MAX_PLY, Limits
 from merino.engine.search.strength import FULL_LEVEL, Strength, at_elo, at_level
-from merino.formats import pgn_text
-from merino.formats.sources import as_named, is_compressed, read_text
+from merino.formats import pgn_text, sources
 
 UNFINISHED = "*"  # the result of an unfinished game, as PGN writes it
 PERSON = "Human"
@@ -37,18 +32,21 @@ WAITING_SECONDS = 10.0  # for another console that saves its game in the same fi
 MAX_MOVES = 10_000  # of a period of a clock
 MAX_MINUTES = 10_000  # of the base time of a clock
 MIN_CLOCK_MS = 100  # the engine's clock never falls below this: nobody loses on time here
-_MAX_THOUGHT = 1 << 53  # milliseconds, which every reader of numbers can hold
 _DATE = "%Y.%m.%d"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
 _FIRST_TAG = re.compile(rb"^(?:\xef\xbb\xbf)?\[Event ", re.MULTILINE)  # perhaps after a byte order mark
-SIDES = {COLOUR_NAMES[WHITE]: WHITE, COLOUR_NAMES[BLACK]: BLACK, "both": None}  # that a person plays
+SIDES = {
+    fen.COLOUR_NAMES[bitboard.WHITE]: bitboard.WHITE,
+    fen.COLOUR_NAMES[bitboard.BLACK]: bitboard.BLACK,
+    "both": None,
+}  # that a person plays
 
 
 def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
     """The whole number in `text`; for an empty text `default`, if there is one. Raises UsageError."""
     if not text and default is not None:
         return default
-    if not text.isascii() or not text.isdigit() or not low <= (found := number_of(text)) <= high:
+    if not text.isascii() or not text.isdigit() or not low <= (found := errors.number_of(text)) <= high:
         raise UsageError(f"{what} must be a whole number from {low} to {high}")
     return found
 
@@ -81,7 +79,7 @@ def _by_rule(outcome: Outcome) -> Ending:
     """The end of the game by the rules: "1-0, White wins by checkmate"."""
     how = outcome.termination.value
     if outcome.winner is not None:
-        return Ending(outcome.result, f"{COLOUR_NAMES[outcome.winner]} wins by {how}")
+        return Ending(outcome.result, f"{fen.COLOUR_NAMES[outcome.winner]} wins by {how}")
     return Ending(outcome.result, f"a draw by {'the ' if outcome.termination is Termination.FIFTY_MOVES else ''}{how}")
 
 
@@ -124,7 +122,9 @@ class Pace:
             return self.per_move
         to_go = self.moves - self.made[colour] % self.moves if self.moves else None
         increment = (self.increment_ms, self.increment_ms)
-        return Limits(time=(self.left[WHITE], self.left[BLACK]), increment=increment, moves_to_go=to_go)
+        return Limits(
+            time=(self.left[bitboard.WHITE], self.left[bitboard.BLACK]), increment=increment, moves_to_go=to_go
+        )
 
     def spend(self, colour: int, elapsed_ms: int) -> None:
         """Subtract the time from a side's clock and add the increment, and the base time when a period ends."""
@@ -214,15 +214,18 @@ class ConsoleGame:
 
     def _own_pgn(self, result: str) -> str:
         """The same with the tags of a game played here, also of a loaded game."""
-        white, black = (f"{NAME} {__version__}" if self.is_engine[side] else PERSON for side in (WHITE, BLACK))
+        white, black = (
+            f"{about.NAME} {about.__version__}" if self.is_engine[side] else PERSON
+            for side in (bitboard.WHITE, bitboard.BLACK)
+        )
         tags = {"Event": "Game at the console", "Date": self.date.strftime(_DATE), "Round": "-"}
         return self._written(tags | {"White": white, "Black": black}, result)
 
     def _written(self, tags: Mapping[str, str], result: str) -> str:
         position, words = self.position, list[str]()
-        board = start_board_of(position)
+        board = san.start_board_of(position)
         for move in position.moves:
-            words += pgn_text.push_move(board, as_chess_move(move, position.chess960), follows_move=bool(words))
+            words += pgn_text.push_move(board, san.as_chess_move(move, position.chess960), follows_move=bool(words))
         tags = pgn_text.start_tags(position.start_fen(), position.chess960) | dict(tags) | {"Result": result}
         return pgn_text.game_text(pgn_text.UNKNOWN_TAGS | tags, [*words, result]).rstrip("\n")
 
@@ -234,7 +237,11 @@ class ConsoleGame:
         """
         saved, moves, text = self.saved, self.position.moves, f"{self.pgn()}\n".encode()
         with files.writing(CommandError, path), files.held(path, WAITING_SECONDS):
-            read = read_text if is_compressed(path) else lambda path: files.read_user_file(path, files.WHOLE_GAMES)
+            read = (
+                sources.read_text
+                if sources.is_compressed(path)
+                else lambda path: files.read_user_file(path, files.WHOLE_GAMES)
+            )
             content = read(path) if files.is_there(path) else b""
             if content.strip() and not _TAG.search(content):
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
@@ -242,7 +249,7 @@ class ConsoleGame:
                 content = content.removesuffix(saved.text)
             if content.strip():
                 content = content.rstrip() + b"\n\n"
-            files.write_whole(path, as_named(path, content + text))
+            files.write_whole(path, sources.as_named(path, content + text))
         self.saved = Saved(path, moves.copy(), text)
         return len(_FIRST_TAG.findall(content)) + 1
 
@@ -251,40 +258,36 @@ class ConsoleGame:
         tags = {
             "PlyCount": str(len(self.position.moves)),
             "Person": next(name for name, side in SIDES.items() if side == self.person),
-            "Seen": COLOUR_NAMES[BLACK if self.is_flipped else WHITE],
             "Limit": self.pace.command,
-            "Thought": " ".join(map(str, self.thought_ms)),
         }
         if not self.pace.per_move:
             tags["Clocks"] = " ".join(map(str, (*self.pace.left, *self.pace.made)))
         if self.strength is not None:
             tags["Elo"] = str(self.strength.elo)
-        if self.undone:
-            tags["Undone"] = " ".join(self.position.uci(move) for move in reversed(self.undone))
         head = "".join(f"{pgn_text.tag_pair(*tag)}\n" for tag in tags.items())
         return f"{head}{self._own_pgn(UNFINISHED)}\n"
 
     @property
     def kept_words(self) -> str:
         """How far an unfinished game is, and who plays: "3 moves, you are White"."""
-        person = "you play both sides" if self.person is None else f"you are {COLOUR_NAMES[self.person]}"
+        person = "you play both sides" if self.person is None else f"you are {fen.COLOUR_NAMES[self.person]}"
         return f"{counted((len(self.position.moves) + 1) // 2, 'move')}, {person}"
 
 
-class DamagedGameError(MerinoError):
+class DamagedGameError(errors.MerinoError):
     """A file that does not hold an unfinished game; the message says why."""
 
 
 def read_kept(text: str) -> ConsoleGame:
     """The unfinished game of a file; raises DamagedGameError."""
-    game = read_game(PgnLines(io.StringIO(text)))
+    game = games.read_game(games.PgnLines(io.StringIO(text)))
     if game is None or game.errors:
         raise DamagedGameError("it holds no game" if game is None else str(game.errors[0]))
     try:
-        return _kept(game.headers, loaded(game, 1).position)
+        return _kept(game.headers, games.loaded(game, 1).position)
     except KeyError as error:
         raise DamagedGameError(f"the tag {error} is missing or has an unknown value") from error
-    except (MerinoError, ValueError) as error:
+    except (errors.MerinoError, ValueError) as error:
         raise DamagedGameError(str(error)) from error
 
 
@@ -298,18 +301,13 @@ def _kept(tags: Mapping[str, str], position: Position) -> ConsoleGame:
         if len(made) != 2 or min(made) < 0 or not all(0 <= left <= MAX_MS for left in (white, black)):
             raise ValueError(f"no clocks show {tags['Clocks'][:40]}")
         pace.left, pace.made = [white, black], made
-    thought = [int(word) for word in tags["Thought"].split()]
-    if len(thought) != 2 or not all(0 <= each <= _MAX_THOUGHT for each in thought):
-        raise ValueError("nobody has thought for so long")
     return ConsoleGame(
         position,
-        position.copy().push_all(tags.get("Undone", "").split())[::-1],
-        pace,
-        thought,
-        [tags["White"] != PERSON, tags["Black"] != PERSON],
-        datetime.datetime.strptime(tags["Date"], _DATE).date(),
+        pace=pace,
+        is_engine=[tags["White"] != PERSON, tags["Black"] != PERSON],
+        date=datetime.datetime.strptime(tags["Date"], _DATE).date(),
         is_forced=person is None,
-        is_flipped=SIDES[tags["Seen"]] == BLACK,
+        is_flipped=person == bitboard.BLACK,
         is_played=True,
         strength=at_elo(int(tags["Elo"])) if "Elo" in tags else None,
         person=person,

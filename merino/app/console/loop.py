@@ -6,14 +6,10 @@ import sys
 from collections.abc import Iterable
 from typing import IO
 
-from merino.app.console import commands, shared, terminal
-from merino.app.console.games import Pace, UnfinishedFile
+from merino.app.console import commands, games, shared, terminal
 from merino.app.console.session import Session
 from merino.core.board.game import Position
-from merino.core.common import files
-from merino.core.common.about import NAME, __version__
-from merino.core.common.command import CommandError, UsageError
-from merino.core.common.errors import MerinoError, abridged
+from merino.core.common import about, command, errors, files
 from merino.core.common.text import nearest
 from merino.engine.notation import san
 from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
@@ -45,9 +41,9 @@ def dispatch(session: Session, line: str) -> int | None:
         entry = entry or _abbreviated(session, word)
         try:
             return entry.run(session, rest[0] if rest else "")
-        except UsageError as error:
-            raise CommandError(f"{error}. Usage: {entry.usage}") from error
-    except MerinoError as error:
+        except command.UsageError as error:
+            raise command.CommandError(f"{error}. Usage: {entry.usage}") from error
+    except errors.MerinoError as error:
         session.say_wrapped(_sentence(str(error)))
     except SystemExit:  # the way of argparse after its help
         pass
@@ -69,7 +65,7 @@ def _played(session: Session, line: str) -> bool:
     if not listed.moves or not all(map(san.looks_like_move, listed.moves)):
         return False
     if listed.number not in (None, due):
-        raise CommandError(f"move {due} comes next, not {listed.number}; 'new' begins another game")
+        raise command.CommandError(f"move {due} comes next, not {listed.number}; 'new' begins another game")
     session.play_texts(listed.moves)
     return True
 
@@ -81,7 +77,7 @@ def _abbreviated(session: Session, word: str) -> commands.ConsoleCommand:
     """
     found = commands.by_prefix(word)
     if not found:
-        raise CommandError(_explain_unknown(session, word))
+        raise command.CommandError(_explain_unknown(session, word))
     if len(found) > 1:
         raise commands.ambiguous(word, found)
     if found[0].ends_game:
@@ -89,7 +85,7 @@ def _abbreviated(session: Session, word: str) -> commands.ConsoleCommand:
         beginnings = (word, word[:1].upper() + word[1:])  # the letter of a piece may be small
         moves = sorted(move for move in _legal(session) if move.startswith(beginnings))
         hint = f". Moves with this beginning: {', '.join(moves)}" if moves else ""
-        raise CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full{hint}")
+        raise command.CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full{hint}")
     return found[0]
 
 
@@ -99,7 +95,7 @@ def _legal(session: Session) -> list[str]:
 
 
 def _explain_unknown(session: Session, word: str) -> str:
-    shown = abridged(word, MAX_SHOWN)
+    shown = errors.abridged(word, MAX_SHOWN)
     if san.looks_like_fen(word):
         return "this looks like a FEN; type setboard before it"
     if san.looks_like_move(word):
@@ -233,7 +229,7 @@ def converse(session: Session) -> int:
     session.is_live = is_typed and session.out.isatty()
     if session.is_live:
         path = files.user_folder("data") / "unfinished" / "1.pgn"
-        session.unfinished = UnfinishedFile(path, session.say_wrapped)
+        session.unfinished = games.UnfinishedFile(path, session.say_wrapped)
         session.offer_unfinished()
         session.show_board()
     if is_typed:
@@ -260,9 +256,9 @@ def play_demo(argv: list[str]) -> int:
     add("--movetime", metavar="MS", type=shared.positive, default=100, help=sentence)
     options = parser.parse_args(argv)
     words = f"{options.movetime} ms per move"
-    print(f"{NAME} {__version__} plays a short game against itself, {words}.", flush=True)
+    print(f"{about.NAME} {about.__version__} plays a short game against itself, {words}.", flush=True)
     session = open_session(DEFAULT_HASH_MB, threads=1)
-    session.game.pace = Pace("", words, Limits(movetime=options.movetime))
+    session.game.pace = games.Pace("", words, Limits(movetime=options.movetime))
     play_alone(session, 2 * options.maxmoves)
     return 0
 

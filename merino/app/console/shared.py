@@ -14,10 +14,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
-from merino.core.common import files, text, work
+from merino.core.common import files, options, text, work
 from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
 from merino.core.common.files import user_path
-from merino.core.common.options import MOST, Option, OptionField
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
 
@@ -147,9 +146,9 @@ def file_path(text: str) -> Path:
         raise UsageError(f"'{text[:60]}': {error.strerror}") from error
 
 
-def whole(low: int, high: int = MOST) -> Callable[[str], int]:
+def whole(low: int, high: int = options.MOST) -> Callable[[str], int]:
     """A type of option: a whole number from `low` to `high`."""
-    return OptionField("", int, False, "", Option(None, low, high), None).of_text
+    return options.OptionField("", int, False, "", options.Option(None, low, high), None).of_text
 
 
 def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:

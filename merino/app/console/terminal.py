@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
-from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
-from merino.core.board.game import Position
+from merino.core.board import bitboard, game
 from merino.core.board.move import Move
 from merino.core.common.files import is_there, user_folder
 from merino.engine.notation.san import board_of, line_text
@@ -45,7 +44,7 @@ _VALUES = {"P": 1, "N": 3, "B": 3, "R": 5, "Q": 9}
 # 256-colour numbers: (dark square, light square), and the same for the squares of the last move.
 _SQUARES = (94, 137)
 _LAST_MOVE = (61, 67)
-_PIECES = {WHITE: 231, BLACK: 16}
+_PIECES = {bitboard.WHITE: 231, bitboard.BLACK: 16}
 _DANGLING_NUMBER = re.compile(r" \d+\.$")
 _NARROW = 70  # columns
 
@@ -87,7 +86,7 @@ def detect(stream: TextIO, environ: Mapping[str, str] = os.environ, ascii_only: 
     )
 
 
-def draw(position: Position, terminal: Terminal, flipped: bool = False) -> str:
+def draw(position: game.Position, terminal: Terminal, flipped: bool = False) -> str:
     """The board of `position` with coordinates, the last move marked, and the captures of each side at its right."""
     marked = _squares_of(position.moves[-1], position.turn) if position.moves else set()
     ranks = range(8) if flipped else range(7, -1, -1)
@@ -97,10 +96,10 @@ def draw(position: Position, terminal: Terminal, flipped: bool = False) -> str:
         for rank in ranks
         for row in [[8 * rank + file for file in files]]
     ]
-    top, bottom = (WHITE, BLACK) if flipped else (BLACK, WHITE)
+    top, bottom = (bitboard.WHITE, bitboard.BLACK) if flipped else (bitboard.BLACK, bitboard.WHITE)
     rows[0] += _tray(position, top, terminal)
     rows[-1] += _tray(position, bottom, terminal)
-    rows.append("   " + "".join(f" {SQUARE_NAMES[file][0]} " for file in files))
+    rows.append("   " + "".join(f" {bitboard.SQUARE_NAMES[file][0]} " for file in files))
     return "\n".join(row.rstrip() for row in rows)
 
 
@@ -109,10 +108,10 @@ def _squares_of(move: Move, turn: int) -> set[int]:
     if not move.is_castling:
         return {move.from_square, move.to_square}
     wing = 6 if move.to_square > move.from_square else 2
-    return {move.from_square, wing + (56 if turn == WHITE else 0)}
+    return {move.from_square, wing + (56 if turn == bitboard.WHITE else 0)}
 
 
-def _cell(position: Position, square: int, is_marked: bool, terminal: Terminal) -> str:
+def _cell(position: game.Position, square: int, is_marked: bool, terminal: Terminal) -> str:
     """Three columns: the piece in the middle, on its square's colour or between brackets if marked."""
     letter = position.piece_at(square)
     if not terminal.colour:
@@ -120,7 +119,7 @@ def _cell(position: Position, square: int, is_marked: bool, terminal: Terminal) 
         return f"{left}{letter or '.'}{right}"
     is_light = (square + (square >> 3)) % 2
     background = (_LAST_MOVE if is_marked else _SQUARES)[is_light]
-    colour = _PIECES[WHITE if letter and letter.isupper() else BLACK]
+    colour = _PIECES[bitboard.WHITE if letter and letter.isupper() else bitboard.BLACK]
     return f"\x1b[38;5;{colour};48;5;{background}m {_piece(letter, terminal)} \x1b[0m"
 
 
@@ -130,10 +129,10 @@ def _piece(letter: str | None, terminal: Terminal) -> str:
     return _GLYPHS[letter.upper()] if terminal.colour and terminal.unicode else letter
 
 
-def _tray(position: Position, colour: int, terminal: Terminal) -> str:
+def _tray(position: game.Position, colour: int, terminal: Terminal) -> str:
     """The captures of `colour`, heavy pieces first, and its lead in material."""
     letters = [piece for square in range(64) if (piece := position.piece_at(square))]
-    own, foe = (str.upper, str.lower) if colour == WHITE else (str.lower, str.upper)
+    own, foe = (str.upper, str.lower) if colour == bitboard.WHITE else (str.lower, str.upper)
     missing = [kind for kind, count in _STARTING_COUNTS.items() for _ in range(count - letters.count(foe(kind)))]
     lead = sum(value * (letters.count(own(kind)) - letters.count(foe(kind))) for kind, value in _VALUES.items())
     if not missing and lead <= 0:
@@ -148,7 +147,7 @@ class ThinkingLine:
     With `keeps_all`, for analysis, all complete lines stay, including those of MultiPV.
     """
 
-    def __init__(self, position: Position, terminal: Terminal, out: TextIO, keeps_all: bool = False) -> None:
+    def __init__(self, position: game.Position, terminal: Terminal, out: TextIO, keeps_all: bool = False) -> None:
         self._board = board_of(position)
         self._terminal = terminal
         self._out = out

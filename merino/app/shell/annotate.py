@@ -8,12 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from merino.app.console import shared
-from merino.app.console.explaining import evaluation_of, searcher_of
-from merino.core.common.command import CommandError
+from merino.app.console import explaining, shared
+from merino.core.common import command, interrupt, terminal
 from merino.core.common.files import check_writable, is_there, writing
-from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.terminal import LiveLine
 from merino.engine.search.limits import Limits
 from merino.study import annotated_files as files
 
@@ -28,7 +25,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
     if args.json and args.out:
         parser.error("--json prints each game instead of writing it; leave out --out")
     _check(args.plot, args.out, args.file)
-    evaluation = evaluation_of(args.weights, args.k, args.evalfile)
+    evaluation = explaining.evaluation_of(args.weights, args.k, args.evalfile)
     shared.check_apart([args.plot, args.out], [Path(evaluation.name)], "annotate")
     limits, sources = shared.asked_limits(args), files.read_sources(args.file)
     request = files.AnnotationRequest(
@@ -46,21 +43,21 @@ def run_annotate(arguments: Sequence[str]) -> int:
         if partial.games and not args.quiet:
             _say(f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'.")
         kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
-        with writing(CommandError, args.out, "annotate: ", kept):
+        with writing(command.CommandError, args.out, "annotate: ", kept):
             return _annotate(request, partial, args)
 
 
 def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, args: argparse.Namespace) -> int:
     """Annotate the games that are not yet done, each kept or printed at once, with a line about it; the exit code."""
     games, done = request.sources.games, len(partial.games) if partial else 0
-    line = LiveLine(shared.progress_stream(args.quiet))
+    line = terminal.LiveLine(shared.progress_stream(args.quiet))
 
     def progress(source: files.GameSource, ply: int) -> None:
         if line.rewrites:
             line.show(f"{_head(source, len(games))}: ply {ply} of {len(source.moves)}")
 
     try:
-        searcher = searcher_of(request.evaluation, args.hash, args.threads)
+        searcher = explaining.searcher_of(request.evaluation, args.hash, args.threads)
         for game in files.annotate_games(request, searcher, done, progress):
             line.wipe()
             if partial:
@@ -72,7 +69,7 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
             if not args.quiet or game.source.fault:
                 _say(_line_about(game, len(games), partial))
             if not game.is_whole:
-                return INTERRUPTED
+                return interrupt.INTERRUPTED
     finally:
         line.wipe()
     if partial:
@@ -123,7 +120,7 @@ def _check(picture: Path | None, out: Path | None, games: Path) -> None:
     shared.check_apart([picture], [games], "annotate")
     shared.check_picture(picture, "annotate")
     for path in filter(None, (picture, out)):
-        with writing(CommandError, path, "annotate: "):
+        with writing(command.CommandError, path, "annotate: "):
             check_writable(path)
             if is_there(path) and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
                 raise PermissionError(errno.EACCES, "it is read-only")

@@ -4,24 +4,11 @@ Imports nothing heavy, and each command's module only when it is asked for: as `
 the way to `uciok`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 
-from merino.core.common.about import NAME, __version__
+from merino.core.common import about, errors, interrupt, terminal, text
 from merino.core.common.command import LAB, Command, UsageError, by_name, errors_named
-from merino.core.common.errors import MerinoError
-from merino.core.common.interrupt import INTERRUPTED, EndingAtOnce
-from merino.core.common.terminal import (
-    complain,
-    escape_unwritable,
-    has_no_reader,
-    is_lost_output,
-    lost_output,
-    open_closed_streams,
-)
-from merino.core.common.text import did_you_mean
 from merino.engine.uci import serve_one
 from merino.engine.uci.commands import COMMANDS as UCI_COMMANDS
 from merino.eval.linear.own_file import use_own_terms
@@ -76,16 +63,16 @@ COMMANDS = by_name((*FRONT, *BEHIND))
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in `argv` (sys.argv if None); the exit code: 0, 1 for a fault, 2 for a wrong command line."""
-    open_closed_streams()
-    escape_unwritable()
+    terminal.open_closed_streams()
+    terminal.escape_unwritable()
     try:
         code = _code_of(list(sys.argv[1:] if argv is None else argv))
     except OSError as error:
-        if not is_lost_output(error):
+        if not terminal.is_lost_output(error):
             raise
-        lost_output()
+        terminal.lost_output()
         return _tell_lost(error)
-    lost = lost_output()
+    lost = terminal.lost_output()
     return code if lost is None else _tell_lost(lost)
 
 
@@ -93,20 +80,20 @@ def _code_of(arguments: list[str]) -> int:
     """The exit code of a command, once it has ended in any of the usual ways."""
     try:
         return _run(arguments)
-    except MerinoError as error:
+    except errors.MerinoError as error:
         sys.stdout.flush()
-        complain(f"merino: {error}")
+        terminal.complain(f"merino: {error}")
         return error.exit_code
     except SystemExit as ending:  # the way of argparse after its help
         return int(ending.code or 0)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return interrupt.INTERRUPTED
 
 
 def _tell_lost(fault: OSError) -> int:
     """Say that the output could not be written, unless the reader has closed it, as in `merino help | head -1`."""
-    if not has_no_reader(fault):
-        complain(f"merino: cannot write the output: {fault.strerror}")
+    if not terminal.has_no_reader(fault):
+        terminal.complain(f"merino: cannot write the output: {fault.strerror}")
     return 1
 
 
@@ -117,7 +104,7 @@ def is_terminal() -> bool:
 
 def version(_: list[str]) -> int:
     """Print name and version."""
-    print(f"{NAME} {__version__}")
+    print(f"{about.NAME} {about.__version__}")
     return 0
 
 
@@ -134,7 +121,7 @@ def show_help(arguments: list[str]) -> int:
     """Print the commands, those of the lab apart, or the help of one."""
     if set(arguments) - set(HELP):
         return _run([*arguments, HELP[-1]])
-    print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n")
+    print(f"{about.NAME} {about.__version__}, a chess engine with an evaluation that learns\n")
     print(f"usage: merino [{OWN_TERMS} FILE] [COMMAND]\n")
     for command in FRONT:
         print(_row(command))
@@ -158,9 +145,9 @@ def _run(arguments: list[str]) -> int:
     command = _find(name, [*COMMANDS, *UCI_COMMANDS])
     if rest and command.usage == command.name:
         _refuse_arguments(command, rest)
-    with EndingAtOnce():
+    with interrupt.EndingAtOnce():
         function = command.load()
-    with errors_named(command.name, MerinoError):
+    with errors_named(command.name, errors.MerinoError):
         code: int = function(rest)
     return code
 
@@ -192,7 +179,7 @@ def _find(name: str, suggestions: Iterable[str]) -> Command:
     """The command of this name; raises UsageError with the nearest of the suggestions."""
     if name in COMMANDS:
         return COMMANDS[name]
-    hint = did_you_mean(name, suggestions) or "; 'merino help' lists the commands"
+    hint = text.did_you_mean(name, suggestions) or "; 'merino help' lists the commands"
     raise UsageError(f"there is no command '{name[:40]}'{hint}")
 
 

@@ -3,8 +3,6 @@
 Each takes the arguments after its name and returns the exit code; it raises CommandError.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,15 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.app.console import shared
-from merino.app.console.explaining import evaluation_of, exactly, searcher_of, take_fen
+from merino.app.console import explaining, shared
+from merino.core.board import game, position
 from merino.core.board.fen import START_FEN, FenError, parse_fen
-from merino.core.board.game import Position
 from merino.core.board.perft import MAX_DEPTH, print_divide
-from merino.core.board.position import POSITION
-from merino.core.common.command import CommandError, UsageError
-from merino.core.common.files import user_path
-from merino.core.common.terminal import is_lost_output
+from merino.core.common import command, files, terminal
 from merino.core.common.text import did_you_mean
 from merino.core.compiled.jit import CACHE
 from merino.engine.notation.san import names_position
@@ -30,8 +24,7 @@ from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import parts, warm_up_parts
 from merino.eval.families import find_weights, load
-from merino.formats.openings import EpdTest, read_tasks
-from merino.formats.sources import STANDARD_INPUT, decoded, open_source
+from merino.formats import openings, sources
 from merino.study.reporting import set_up
 
 DEFAULT_PORT = 8765
@@ -51,7 +44,7 @@ def perft(arguments: list[str]) -> int:
     parser.add_argument("depth", metavar="N", type=shared.whole(1, MAX_DEPTH), help=f"depth in plies, 1 to {MAX_DEPTH}")
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     args = parser.parse_args(arguments)
-    print_divide(Position(" ".join(args.fen) or START_FEN), args.depth, print)
+    print_divide(game.Position(" ".join(args.fen) or START_FEN), args.depth, print)
     return 0
 
 
@@ -66,7 +59,7 @@ def evaluate(arguments: list[str]) -> int:
     parser.add_argument("file", metavar="FILE", help="FENs, one per line, compressed or not; - for standard input")
     shared.add_weights(parser)
     args = parser.parse_args(arguments)
-    name, evaluation = args.file, evaluation_of(args.weights)
+    name, evaluation = args.file, explaining.evaluation_of(args.weights)
     number_of_faults = 0
     try:
         with _lines_of(name) as lines:
@@ -77,20 +70,20 @@ def evaluate(arguments: list[str]) -> int:
                     print(f"{name}:{number}: {fault}", file=sys.stderr)
                 number_of_faults += len(faults)
     except OSError as error:
-        if is_lost_output(error):
+        if terminal.is_lost_output(error):
             raise
-        raise CommandError(f"cannot read '{name}': {error.strerror}") from error
+        raise command.CommandError(f"cannot read '{name}': {error.strerror}") from error
     return 1 if number_of_faults else 0
 
 
 @contextmanager
 def _lines_of(name: str) -> Iterator[Iterable[bytes]]:
     """The lines of a file, or for "-" those of standard input, which may be typed; raises OSError and SourceError."""
-    if name == str(STANDARD_INPUT):
+    if name == str(sources.STANDARD_INPUT):
         with sys.stdin.buffer as file:
             yield file
         return
-    with open_source(user_path(name)) as source:
+    with sources.open_source(files.user_path(name)) as source:
         yield (line for text in source.lines() for line in text.splitlines())
 
 
@@ -103,7 +96,7 @@ def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, li
     while batch := list(islice(numbered, _BATCH)):
         fens: list[str] = []
         faults: list[tuple[int, str]] = []
-        positions = np.zeros(len(batch), dtype=POSITION)
+        positions = np.zeros(len(batch), dtype=position.POSITION)
         for number, line in batch:
             fen = line.decode("utf-8", "replace").strip().lstrip("\ufeff")
             if not fen or fen.startswith("#"):
@@ -175,12 +168,14 @@ def epd(arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     limits = shared.asked_limits(args)
     limits = Limits(movetime=shared.DEFAULT_POSITION_MS) if limits == Limits() else limits
-    tasks, faults = read_tasks(args.file)
+    tasks, faults = openings.read_tasks(args.file)
     for fault in faults:
         print(fault, file=sys.stderr)
-    searcher = searcher_of(evaluation_of(args.weights, net=args.evalfile), args.hash, args.threads)
+    searcher = explaining.searcher_of(
+        explaining.evaluation_of(args.weights, net=args.evalfile), args.hash, args.threads
+    )
     if not tasks:
-        raise CommandError(f"'{args.file}' sets no task: no line with a position has bm, am or dm")
+        raise command.CommandError(f"'{args.file}' sets no task: no line with a position has bm, am or dm")
     solved, at_depth = 0, 0
     for number, task in enumerate(tasks, start=1):
         result, since = solve(searcher, task, limits)
@@ -192,7 +187,7 @@ def epd(arguments: list[str]) -> int:
     return 1 if faults else 0
 
 
-def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResult, Line | None]:
+def solve(searcher: Searcher, task: openings.EpdTest, limits: Limits) -> tuple[SearchResult, Line | None]:
     """Search a task: the result, and the report from which on the answer was right, None if it was wrong."""
     since: Line | None = None
 
@@ -208,7 +203,7 @@ def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResu
     return result, (since or result.line) if answered else None
 
 
-def _row(number: int, task: EpdTest, result: SearchResult, since: Line | None) -> str:
+def _row(number: int, task: openings.EpdTest, result: SearchResult, since: Line | None) -> str:
     line = result.line
     move = task.position.uci(result.best) if result.best is not None else "none"
     score = line.score.uci() if line else ""
@@ -237,7 +232,7 @@ def explorer(arguments: list[str]) -> int:
         import uvicorn  # noqa: F401, PLC0415
         import websockets  # noqa: F401, PLC0415
     except ImportError as error:
-        raise CommandError(
+        raise command.CommandError(
             f"it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
         ) from error
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
@@ -246,7 +241,7 @@ def explorer(arguments: list[str]) -> int:
     with GamesFile(path) if path else nullcontext() as games:
         state = ServerState(text, is_free, games)
         if games and games.holds_positions:
-            state = ServerState(decoded(games.text(0, MAX_TEXT)))
+            state = ServerState(sources.decoded(games.text(0, MAX_TEXT)))
         elif games:
             games.check()
         serve(state, args.port, not args.no_browser, lambda line: print(line, flush=True))
@@ -258,10 +253,10 @@ def _to_begin_with(words: list[str]) -> tuple[str | None, bool, Path | None]:
     if not words:
         return None, False, None
     if names_position(words[0]):
-        fen, rest = take_fen(words)
-        exactly(rest, 0)
+        fen, rest = explaining.take_fen(words)
+        explaining.exactly(rest, 0)
         setup = set_up(fen)
         return setup.fen, setup.position is None, None
     if len(words) > 1:
-        raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
+        raise command.UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
     return None, False, shared.file_path(words[0])

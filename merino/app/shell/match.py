@@ -1,7 +1,5 @@
 """The commands that play games, `merino match`, `gauntlet`, `round-robin` and `selfplay`, and their options."""
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import ArgumentTypeError, Namespace
@@ -11,14 +9,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from merino.app.console import shared
-from merino.core.common.command import UsageError
-from merino.core.common.files import check_writable, writing
-from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.options import add_options, given
-from merino.core.common.terminal import LivePrinter
+from merino.core.common import command, files, interrupt, options, terminal, work
 from merino.core.common.text import as_word, did_you_mean
-from merino.core.common.work import cores
 from merino.eval.families import load_chosen
+from merino.match import keeping, report, runner, statistics
 from merino.match.config import (
     CLEAR_WIN,
     DEFAULT_MARGIN_MS,
@@ -28,25 +22,8 @@ from merino.match.config import (
     TimeControl,
 )
 from merino.match.games import MAX_PLIES, MatchError, MatchUsageError, Tally
-from merino.match.keeping import check_holds_packed
 from merino.match.players import FORMS, OwnPlayer, Player, needs_of, read_player
-from merino.match.report import (
-    Pairing,
-    Schedule,
-    as_json,
-    count_line,
-    counts_text,
-    faults,
-    faults_text,
-    live_line,
-    pool_table,
-    rate,
-    summary,
-    table,
-)
-from merino.match.runner import BrokenOffError, MatchOutput, MatchResult
 from merino.match.runner import run_match as play_match
-from merino.match.statistics import MAX_ELO, Model, Sprt
 
 GAMES_OF_A_MATCH, GAMES_OF_A_PAIRING = 1000, 100
 EARLY, EARLY_LOSS = 6, 100  # random moves of self-play, as in GreKo
@@ -73,17 +50,16 @@ def run_match(words: Sequence[str]) -> int:
     parser.add_argument("a", metavar="A", help="the first player")
     parser.add_argument("b", metavar="B", help="its opponent")
     add_game_options(parser, GAMES_OF_A_MATCH)
-    sentence = (
-        "stop as soon as the test accepts one of two Elo differences of A over B, "
-        f"each within +-{MAX_ELO[Model.NORMALIZED]:g} (logistic: {MAX_ELO[Model.LOGISTIC]:g})"
-    )
+    normal, logistic = (f"{statistics.MAX_ELO[model]:g}" for model in statistics.Model)
+    sentence = "stop as soon as the test accepts one of two Elo differences of A over B, "
+    sentence += f"each within +-{normal} (logistic: {logistic})"
     shared.add_sprt(parser, TEST, sentence)
     add = parser.group(TEST).add_argument
     for option, bound in (("--alpha", "ELO1"), ("--beta", "ELO0")):
         sentence = f"probability of wrongly accepting {bound} (default: 0.05)"
         add(option, type=shared.any_number, default=0.05, metavar="P", help=sentence)
-    models = tuple(map(str, Model))
-    add("--model", choices=models, default=str(Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
+    models = tuple(map(str, statistics.Model))
+    add("--model", choices=models, default=str(statistics.Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
     shared.add_state(parser)
     shared.add_json(parser)
     shared.add_quiet(parser)
@@ -95,48 +71,48 @@ def run_match(words: Sequence[str]) -> int:
     if fault and not result.tally.games:
         raise fault
     names = [player.label for player in players]
-    text = summary(names, str(config), config.conditions, result.tally, sprt, result.seconds)
-    _show(args, text, as_json(names, result.tally, sprt))
+    text = report.summary(names, str(config), config.conditions, result.tally, sprt, result.seconds)
+    _show(args, text, report.as_json(names, result.tally, sprt))
     return ended(args, result.interrupted, fault)
 
 
-def _test(args: Namespace) -> Sprt | None:
+def _test(args: Namespace) -> statistics.Sprt | None:
     """The sequential test of `match`, if there is to be one; raises UsageError."""
     if args.sprt is None:
         return None
     elo0, elo1 = args.sprt
     if not elo0 < elo1:
-        raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
+        raise command.UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
     if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
-        raise UsageError("--alpha and --beta must lie between 0 and 0.5")
+        raise command.UsageError("--alpha and --beta must lie between 0 and 0.5")
     try:
-        return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
+        return statistics.Sprt(elo0, elo1, args.alpha, args.beta, statistics.Model(args.model))
     except ValueError as error:
-        raise UsageError(f"--sprt: {error}") from error
+        raise command.UsageError(f"--sprt: {error}") from error
 
 
 def run_gauntlet(words: Sequence[str]) -> int:
     """The first player against each other one, or all against a pool; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _tournament(Schedule.GAUNTLET, "Play one player, the first, against each of the others", words)
+    return _tournament(report.Schedule.GAUNTLET, "Play one player, the first, against each of the others", words)
 
 
 def run_round_robin(words: Sequence[str]) -> int:
     """Each player against each other one; 0, or 130 after Ctrl-C; raises CommandError."""
-    return _tournament(Schedule.ROUND_ROBIN, "Play each player against each other one", words)
+    return _tournament(report.Schedule.ROUND_ROBIN, "Play each player against each other one", words)
 
 
-def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
+def _tournament(kind: report.Schedule, sentence: str, words: Sequence[str]) -> int:
     args = _tournament_parser(kind, sentence).parse_args(words)
     pool = [read_player(text) for text in getattr(args, "pool", None) or ()]
     versions = [read_player(text) for text in args.players]
     players = [*versions, *pool]
     names = [player.label for player in players]
     if len(players) < 2 or len(set(names)) < len(names):
-        raise UsageError("at least two players with different names are needed; ',name=X' names a player")
+        raise command.UsageError("at least two players with different names are needed; ',name=X' names a player")
     anchor, rating = _anchor(args.anchor, names, 0 if pool else len(names) - 1)
     if args.state is not None:
         shared.make_folder(args.state, kind)
-    tallies: dict[Pairing, Tally] = {}
+    tallies: dict[report.Pairing, Tally] = {}
     with shared.cluster_executor(args.cluster, kind, remarks(args), needs_of(players)) as executor:
         for pairing in kind.pairings(len(versions), len(pool)):
             first, second = (players[index] for index in pairing)
@@ -145,34 +121,34 @@ def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
             match, fault = play(args, config, f"Merino {kind}", executor, state, title=title)
             if match.tally.games:
                 tallies[pairing] = match.tally
-                lost = faults_text((first.label, second.label), match.tally)
-                remarks(args)(f"{title}: {counts_text(match.tally)}  faults: {lost}")
+                lost = report.faults_text((first.label, second.label), match.tally)
+                remarks(args)(f"{title}: {report.counts_text(match.tally)}  faults: {lost}")
             if match.interrupted or fault:
                 break
     if fault and not tallies:
         raise fault
-    rows = rate(names, tallies, anchor, rating)
-    text = table(rows, names[anchor])
+    rows = report.rate(names, tallies, anchor, rating)
+    text = report.table(rows, names[anchor])
     if pool:
-        text = f"{pool_table(names[: len(versions)], names[len(versions) :], tallies, rows)}\n\n{text}"
-    lost_by = {f"{names[first]} - {names[second]}": faults(tally) for (first, second), tally in tallies.items()}
+        text = f"{report.pool_table(names[: len(versions)], names[len(versions) :], tallies, rows)}\n\n{text}"
+    lost_by = {f"{names[first]} - {names[second]}": report.faults(tally) for (first, second), tally in tallies.items()}
     _show(args, "\n" + text, {"ratings": [asdict(row) for row in rows], "faults": lost_by})
     return ended(args, match.interrupted, fault)
 
 
-def _tournament_parser(kind: Schedule, sentence: str) -> shared.Parser:
+def _tournament_parser(kind: report.Schedule, sentence: str) -> shared.Parser:
     examples = [
         f"merino {kind} default my-weights.txt razor_depth=2 --games 200",
         f'merino {kind} default "stockfish,option.Skill Level=5,name=SF5" stash-bot --tc 10+0.1 --anchor SF5=2000',
     ]
     who, usual = "two players or more", "the last one, at 0"
-    if kind is Schedule.GAUNTLET:
+    if kind is report.Schedule.GAUNTLET:
         examples.append("merino gauntlet old.txt new.txt --pool toga2 stash-bot glaurung --games 200 --tc 40/60")
         who, usual = f"{who}; one or more with --pool", f"{usual}; with --pool the first"
     description = f"{sentence}, and print a table of ratings."
     parser = shared.Parser(prog=f"merino {kind}", description=description, notes=A_PLAYER, examples=examples)
     parser.add_argument("players", nargs="+", metavar="PLAYER", help=who)
-    if kind is Schedule.GAUNTLET:
+    if kind is report.Schedule.GAUNTLET:
         sentence = "opponents: each PLAYER plays against each of these instead, to compare versions of an engine"
         parser.add_argument("--pool", nargs="+", metavar="OPPONENT", help=sentence)
     parser.add_argument("--anchor", metavar="NAME=ELO", help=f"fix the rating of a player (default: {usual})")
@@ -190,11 +166,11 @@ def _anchor(text: str | None, names: list[str], usual: int) -> tuple[int, float]
     name, _, value = text.rpartition("=")
     if name not in names:
         known = f"{', '.join(names)}{did_you_mean(name, names)}"
-        raise UsageError(f"--anchor: there is no player '{name}' among {known}")
+        raise command.UsageError(f"--anchor: there is no player '{name}' among {known}")
     try:
         return names.index(name), shared.any_number(value)
     except ArgumentTypeError as error:
-        raise UsageError(f"--anchor: '{value}' is not a rating") from error
+        raise command.UsageError(f"--anchor: '{value}' is not a rating") from error
 
 
 def run_selfplay(words: Sequence[str]) -> int:
@@ -202,12 +178,12 @@ def run_selfplay(words: Sequence[str]) -> int:
     args = _selfplay_parser().parse_args(words)
     player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
     config = read_config(args, (player, player))
-    config = replace(config, random_moves=RandomMoves(seed=config.seed, **given(vars(args), RandomMoves)))
+    config = replace(config, random_moves=RandomMoves(seed=config.seed, **options.given(vars(args), RandomMoves)))
     if args.pgn is None and args.positions is None:
         args.pgn = SELFPLAY_PGN
     with shared.cluster_executor(args.cluster, "selfplay", remarks(args), needs_of([player])) as executor:
         result, fault = play(
-            args, config, "Merino self-play", executor, args.state, line=count_line, positions=args.positions
+            args, config, "Merino self-play", executor, args.state, line=report.count_line, positions=args.positions
         )
     if fault and not result.tally.games:
         raise fault
@@ -230,12 +206,12 @@ def _selfplay_parser() -> shared.Parser:
         examples=("merino selfplay 5000", "merino selfplay 2000 --nodes 5000 --pgn games.pgn --seed 7"),
     )
     parser.add_argument("games", type=shared.positive, metavar="N", help="number of games")
-    add_options(parser, RandomMoves, early=EARLY, early_loss=EARLY_LOSS)
+    options.add_options(parser, RandomMoves, early=EARLY, early_loss=EARLY_LOSS)
     parser.set_defaults(early=EARLY, early_loss=EARLY_LOSS)
     shared.add_concurrency(parser, "games", cluster="play")
     shared.add_evaluation(parser)
-    add_options(parser, TimeControl, ("nodes", "depth"))
-    add_options(parser, MatchConfig, ("seed", "openings", "plies"))
+    options.add_options(parser, TimeControl, ("nodes", "depth"))
+    options.add_options(parser, MatchConfig, ("seed", "openings", "plies"))
     _add_resign(parser, RESIGN_IN_SELFPLAY)
     shared.add_pgn(parser, f"{SELFPLAY_PGN} without --positions")
     sentence = "append scored positions to this file, for 'merino train'; whole games if FILE ends in .vf"
@@ -247,9 +223,9 @@ def _selfplay_parser() -> shared.Parser:
 
 def add_game_options(parser: shared.Parser, games: int) -> None:
     """The options of play and output, with this default of --games."""
-    add_options(parser, MatchConfig, games=games, margin=DEFAULT_MARGIN_MS)
+    options.add_options(parser, MatchConfig, games=games, margin=DEFAULT_MARGIN_MS)
     parser.set_defaults(games=games, margin=DEFAULT_MARGIN_MS)
-    add_options(parser, TimeControl)
+    options.add_options(parser, TimeControl)
     _add_resign(parser)
     add = parser.group(ADJUDICATION).add_argument
     add(
@@ -284,12 +260,12 @@ def _full_moves(text: str) -> int:
 
 def time_control(args: Namespace) -> TimeControl:
     """The time control of a command line, with the default limit if it names none."""
-    return TimeControl(**given(vars(args), TimeControl)).or_default()
+    return TimeControl(**options.given(vars(args), TimeControl)).or_default()
 
 
 def read_config(args: Namespace, players: tuple[Player, Player]) -> MatchConfig:
     """The configuration of a match; raises MatchUsageError."""
-    own = given(vars(args), MatchConfig)
+    own = options.given(vars(args), MatchConfig)
     return MatchConfig(players, time_control(args), adjudication=adjudication_of(args), **own)
 
 
@@ -316,30 +292,30 @@ def play(
     executor: Executor | None,
     state: Path | None,
     *,
-    sprt: Sprt | None = None,
-    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
+    sprt: statistics.Sprt | None = None,
+    line: Callable[[Tally, int, float | None, statistics.Sprt | None], str] = report.live_line,
     positions: Path | None = None,
     title: str = "",
-) -> tuple[MatchResult, MatchError | None]:
+) -> tuple[runner.MatchResult, MatchError | None]:
     """The match as far as it was played, and the error that ended it: raise that after the result has been shown.
 
     The live line begins with `title`. Files that cannot be written are found before any game.
     """
-    at_a_time = args.concurrency or (1 if config.time_control.is_timed else cores())  # a clock needs its own core
+    at_a_time = args.concurrency or (1 if config.time_control.is_timed else work.cores())  # a clock needs its own core
     try:
         for path in filter(None, (args.pgn, positions, state)):
-            with writing(MatchError, path):
-                check_writable(path, whole=path == state)
+            with files.writing(MatchError, path):
+                files.check_writable(path, whole=path == state)
                 if path == positions:
-                    check_holds_packed(path)
-        with LivePrinter(shared.progress_stream(args.quiet)) as show:
+                    keeping.check_holds_packed(path)
+        with terminal.LivePrinter(shared.progress_stream(args.quiet)) as show:
             live = (lambda text: show(f"{title}  {text}")) if title else show
-            output = MatchOutput(live, args.pgn, state, event, line, remarks(args), positions)
+            output = runner.MatchOutput(live, args.pgn, state, event, line, remarks(args), positions)
             return play_match(config, at_a_time, sprt, output, executor), None
-    except BrokenOffError as error:
+    except runner.BrokenOffError as error:
         return error.result, error
     except MatchError as error:
-        return MatchResult(Tally()), error
+        return runner.MatchResult(Tally()), error
 
 
 def ended(args: Namespace, interrupted: bool, fault: MatchError | None) -> int:
@@ -349,7 +325,7 @@ def ended(args: Namespace, interrupted: bool, fault: MatchError | None) -> int:
     if interrupted:
         kept = f"; the same command continues from '{args.state}'" if args.state else ""
         remarks(args)(f"Interrupted{kept}.")
-    return INTERRUPTED if interrupted else 0
+    return interrupt.INTERRUPTED if interrupted else 0
 
 
 def _show(args: Namespace, text: str, plain: object) -> None:

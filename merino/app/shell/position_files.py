@@ -14,44 +14,24 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 
 from merino.app.console import shared
-from merino.core.common.command import CommandError, UsageError
+from merino.core.common import command, options, terminal
 from merino.core.common.files import check_writable, real_path, writing
-from merino.core.common.options import Option, add_options, given
-from merino.core.common.terminal import Progress
 from merino.eval.families import load_chosen
-from merino.formats.packed import GAMES, MAX_SCORE, Filter, as_packed
-from merino.formats.packed_files import (
-    BOUNDS,
-    PositionCounts,
-    PositionsWriter,
-    Report,
-    count_positions,
-    games_with_scores,
-    is_held_out,
-    is_text,
-    packed_positions,
-    rescaled,
-    shuffled,
-    writing_positions,
-)
-from merino.formats.pgn_tokens import NO_SCORE
-from merino.formats.scored_games import ScoredGames, is_games_file, scaled
-from merino.formats.sources import find_files
-from merino.learn.request import Events
-from merino.learn.rescoring import Rescore, searched_positions
+from merino.formats import packed, packed_files, pgn_tokens, scored_games, sources
+from merino.learn import request, rescoring
 
 WIDTH = 40  # of the longest bar
-Chunk = TypeVar("Chunk", np.ndarray, ScoredGames)
-_of_games = partial(Option, group="positions of games")
-_of_scores = partial(Option, group="scores")
-_of_output = partial(Option, group=shared.OUTPUT)
+Chunk = TypeVar("Chunk", np.ndarray, scored_games.ScoredGames)
+_of_games = partial(options.Option, group="positions of games")
+_of_scores = partial(options.Option, group="scores")
+_of_output = partial(options.Option, group=shared.OUTPUT)
 
 
 @dataclass(frozen=True)
 class Asked:
     """What `positions` reads, and what becomes of it."""
 
-    max_score: Annotated[int, "leave out positions with larger scores", _of_games("CP", 1)] = MAX_SCORE
+    max_score: Annotated[int, "leave out positions with larger scores", _of_games("CP", 1)] = packed.MAX_SCORE
     noisy: Annotated[bool, "also use positions in check or whose move is a capture or promotion", _of_games()] = False
     ahead: Annotated[
         float,
@@ -81,18 +61,18 @@ def run_positions(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError, PackedError and SourceError."""
     parser = _parser()
     args = parser.parse_args(arguments)
-    asked = Asked(**given(vars(args), Asked), weights=args.weights, net=args.evalfile, is_quiet=args.quiet)
+    asked = Asked(**options.given(vars(args), Asked), weights=args.weights, net=args.evalfile, is_quiet=args.quiet)
     if args.split:
         try:
             asked = replace(asked, split=(shared.share_above_zero(args.split[0]), shared.file_path(args.split[1])))
         except ArgumentTypeError as error:
             parser.error(f"argument --split: {error}")
     if (asked.shuffle or asked.split) and asked.out is None:
-        raise UsageError("--shuffle and --split need --out")
-    with writing(CommandError):
-        files = find_files(args.files)
+        raise command.UsageError("--shuffle and --split need --out")
+    with writing(command.CommandError):
+        files = sources.find_files(args.files)
         if asked.out is None:
-            counts = count_positions(_positions([path], asked) for path in files)
+            counts = packed_files.count_positions(_positions([path], asked) for path in files)
             lines = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
         else:
             lines = _convert(files, asked.out, asked, args.json)
@@ -115,7 +95,7 @@ def _parser() -> shared.Parser:
         "follows.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
-    add_options(parser, Asked)
+    options.add_options(parser, Asked)
     shared.add_evaluation(parser)
     sentence = "write this share of the games to FILE instead"
     parser.group(shared.OUTPUT).add_argument("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
@@ -126,44 +106,46 @@ def _parser() -> shared.Parser:
 
 def _positions(files: Sequence[Path], asked: Asked) -> Iterator[np.ndarray]:
     """The positions of files, PACKED[n] at a time, or SCORED[n] for text; with --rescore searched again."""
-    with_colours = asked.out is not None and is_text(asked.out)
+    with_colours = asked.out is not None and packed_files.is_text(asked.out)
     if asked.rescore:
-        rescore = Rescore(asked.rescore, load_chosen(asked.weights, asked.net))
+        rescore = rescoring.Rescore(asked.rescore, load_chosen(asked.weights, asked.net))
         remark = shared.unless_quiet(partial(print, file=sys.stderr), asked.is_quiet)
-        events = Events(remark, Progress(shared.progress_stream(asked.is_quiet)))
-        found = searched_positions(files, rescore, events)
-        return (rescaled(chunk if with_colours else as_packed(chunk), asked.scale) for chunk in found)
-    chosen = Filter(asked.max_score, asked.noisy, asked.ahead)
+        events = request.Events(remark, terminal.Progress(shared.progress_stream(asked.is_quiet)))
+        found = rescoring.searched_positions(files, rescore, events)
+        return (
+            packed_files.rescaled(chunk if with_colours else packed.as_packed(chunk), asked.scale) for chunk in found
+        )
+    chosen = packed.Filter(asked.max_score, asked.noisy, asked.ahead)
 
-    def read(path: Path, report: Report) -> Iterator[np.ndarray]:
-        return packed_positions(path, chosen, report, with_colours)
+    def read(path: Path, report: packed_files.Report) -> Iterator[np.ndarray]:
+        return packed_files.packed_positions(path, chosen, report, with_colours)
 
     chunks = _of_each(files, read, asked, "position with a score")
-    return (rescaled(chunk, asked.scale) for chunk in chunks)
+    return (packed_files.rescaled(chunk, asked.scale) for chunk in chunks)
 
 
-def _games(files: Sequence[Path], asked: Asked) -> Iterator[ScoredGames]:
+def _games(files: Sequence[Path], asked: Asked) -> Iterator[scored_games.ScoredGames]:
     """The whole games of files that have a score; raises UsageError for options that choose positions."""
-    if asked.shuffle or asked.noisy or asked.ahead or asked.max_score != MAX_SCORE:
-        raise UsageError(
+    if asked.shuffle or asked.noisy or asked.ahead or asked.max_score != packed.MAX_SCORE:
+        raise command.UsageError(
             "a file of games holds all positions in order, with the scores of their searches; shuffle, filter and look "
             "ahead when it is read"
         )
 
-    def with_a_score(path: Path, report: Report) -> Iterator[ScoredGames]:
-        for games in games_with_scores(path, report):
-            scored = np.append(0, np.cumsum(games.scores != NO_SCORE))[games.firsts]
+    def with_a_score(path: Path, report: packed_files.Report) -> Iterator[scored_games.ScoredGames]:
+        for games in packed_files.games_with_scores(path, report):
+            scored = np.append(0, np.cumsum(games.scores != pgn_tokens.NO_SCORE))[games.firsts]
             yield games.chosen(np.diff(scored) > 0)
 
     chunks = _of_each(files, with_a_score, asked, "game with scores")
-    return (replace(games, scores=scaled(games.scores, asked.scale)) for games in chunks)
+    return (replace(games, scores=scored_games.scaled(games.scores, asked.scale)) for games in chunks)
 
 
 def _of_each(
-    files: Sequence[Path], read: Callable[[Path, Report], Iterator[Chunk]], asked: Asked, wanted: str
+    files: Sequence[Path], read: Callable[[Path, packed_files.Report], Iterator[Chunk]], asked: Asked, wanted: str
 ) -> Iterator[Chunk]:
     """What `read` finds in the files; raises CommandError for a file in which there is none."""
-    progress = Progress(shared.progress_stream(asked.is_quiet))
+    progress = terminal.Progress(shared.progress_stream(asked.is_quiet))
     for path in files:
         found = 0
         for chunk in read(path, partial(progress, f"Reading {path.name}")):
@@ -171,26 +153,26 @@ def _of_each(
             yield chunk
         progress.wipe()
         if not found:
-            raise CommandError(f"'{path}' holds no {wanted} and a result")
+            raise command.CommandError(f"'{path}' holds no {wanted} and a result")
 
 
 def _convert(files: Sequence[Path], out: Path, asked: Asked, as_json: bool) -> list[str]:
     """Write positions, or whole games if the name of the output ends in .vf; what is to be printed about it."""
-    has_games, (share, second) = is_games_file(out), asked.split or (0.0, None)
+    has_games, (share, second) = scored_games.is_games_file(out), asked.split or (0.0, None)
     chunks: Iterator[Any] = (_games if has_games else _positions)(files, asked)
     targets = [out, second] if second else [out]
     for target in targets:
         check_writable(target)
     shared.check_apart(targets, files, "positions")
-    if second and is_games_file(second) != has_games:
+    if second and scored_games.is_games_file(second) != has_games:
         kind, ending = ("games", "end") if has_games else ("positions", "not end")
-        raise UsageError(f"'{second}' is to hold {kind} as well; its name must {ending} in .vf")
-    with writing_positions(second) if second else nullcontext() as apart:
+        raise command.UsageError(f"'{second}' is to hold {kind} as well; its name must {ending} in .vf")
+    with packed_files.writing_positions(second) if second else nullcontext() as apart:
         if apart is not None:
             chunks = _without(chunks, share, asked.seed, apart)
         if asked.shuffle:
-            chunks = shuffled(chunks, real_path(out).parent, asked.seed)
-        with writing_positions(out) as writer:
+            chunks = packed_files.shuffled(chunks, real_path(out).parent, asked.seed)
+        with packed_files.writing_positions(out) as writer:
             for chunk in chunks:
                 writer.add(chunk)
     written = [(path, each) for path, each in zip(targets, (writer, apart), strict=False) if each]
@@ -206,26 +188,28 @@ def _convert(files: Sequence[Path], out: Path, asked: Asked, as_json: bool) -> l
     return lines
 
 
-def _without(chunks: Iterator[Any], share: float, seed: int, apart: PositionsWriter) -> Iterator[Any]:
+def _without(chunks: Iterator[Any], share: float, seed: int, apart: packed_files.PositionsWriter) -> Iterator[Any]:
     """Positions or games but for those of a share of the games, which are written to `apart`."""
     first = 0
     for chunk in chunks:
-        has_games = isinstance(chunk, ScoredGames)
-        is_apart = is_held_out(chunk.numbers % GAMES + 1 if has_games else chunk["game"], share, first, seed)
+        has_games = isinstance(chunk, scored_games.ScoredGames)
+        is_apart = packed_files.is_held_out(
+            chunk.numbers % packed.GAMES + 1 if has_games else chunk["game"], share, first, seed
+        )
         first += len(chunk)
         chosen = chunk.chosen if has_games else chunk.__getitem__
         apart.add(chosen(is_apart))
         yield chosen(~is_apart)
 
 
-def _as_plain(counts: PositionCounts) -> dict[str, Any]:
+def _as_plain(counts: packed_files.PositionCounts) -> dict[str, Any]:
     return {
         "positions": counts.positions,
         "games": counts.games,
         "in_order": counts.in_order,
         "duplicates": counts.duplicates,
         "score": {"mean": counts.mean, "deviation": counts.deviation},
-        "score_bounds": list(BOUNDS),
+        "score_bounds": list(packed_files.BOUNDS),
         "scores": counts.scores.tolist(),
         "results": dict(zip(("lost", "drawn", "won"), counts.results.tolist(), strict=True)),
         "phases": counts.phases.tolist(),
@@ -233,14 +217,14 @@ def _as_plain(counts: PositionCounts) -> dict[str, Any]:
     }
 
 
-def _lines(counts: PositionCounts) -> Iterator[str]:
+def _lines(counts: packed_files.PositionCounts) -> Iterator[str]:
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()
     games = f" of {'' if counts.in_order else 'at least '}{counts.games} games" if counts.games else ""
     yield f"{counts.positions} positions{games}, {counts.duplicates} of them duplicates"
     yield f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost"
     yield f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp"
-    names = [f"{low or '':>6} to {high}" for low, high in pairwise(["", *map(str, BOUNDS), ""])]
+    names = [f"{low or '':>6} to {high}" for low, high in pairwise(["", *map(str, packed_files.BOUNDS), ""])]
     yield from _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
     yield from _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)
     yield "\nking square, in thousandths, from the side to move"

@@ -18,11 +18,10 @@ from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
-from merino.engine.search.searcher import Searcher
 from merino.eval.families import DEFAULT_FILE, default
 from merino.eval.outlook import expected_score
 from merino.study import annotated_files, annotation
-from merino.study.annotated_files import AnnotationRequest, Partial, annotate_games, games_of, read_sources
+from merino.study.annotated_files import AnnotationRequest, Partial, games_of, read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
 
@@ -398,17 +397,6 @@ def test_names_in_a_picture_do_not_cover_each_other() -> None:
     assert annotated_files._named(np.array([0.5, 1, 1.5, 2, 2.5]), moves) == [2, 3, 1, 4]
     near = np.array([0.5, 1, 1.5, 1.52, 1.53])
     assert annotated_files._named(near, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
-
-
-def test_games_come_one_by_one(game_file: Path) -> None:
-    request = AnnotationRequest(read_sources(game_file), default(), Limits(nodes=200), hash_mb=1, threads=1)
-    watched: list[tuple[object, ...]] = []
-    found = list(annotate_games(request, Searcher(hash_mb=1), 0, lambda *now: watched.append(now)))
-    assert [(game.source.number, game.moves[0].san, game.is_whole) for game in found] == [
-        (1, "e4", True),
-        (2, "f3", True),
-    ]
-    assert watched == [(source, ply) for source in request.sources.games for ply in range(1, len(source.moves) + 1)]
 
 
 def test_ctrl_c_keeps_what_is_annotated(

@@ -29,10 +29,6 @@ from merino.eval.linear import compiled
 from merino.eval.net import updates
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.network import Shape, quantised
-from merino.formats.openings import Opening
-from merino.match.config import Adjudication, TimeControl
-from merino.match.engines import CompiledBoard
-from merino.match.players import OwnPlayer
 from tests.material_family import MaterialEvaluation
 
 
@@ -185,7 +181,7 @@ def test_sums_that_went_another_way_are_not_believed(name: str) -> None:
     family = FAMILIES[name]()
     worker, position = worker_with(family), Position(STARTS[1])
     worker.set_root(position, full_width=False)
-    for move in position.legal_moves:
+    for move in position.legal_moves[::3]:
         _play(worker.record, 0, move)
         after = position.copy()
         after.push(move)
@@ -199,7 +195,7 @@ def test_sums_that_went_another_way_are_not_believed(name: str) -> None:
 @pytest.mark.parametrize("fen", STARTS)
 def test_what_a_move_changes_is_the_difference_of_the_boards(fen: str) -> None:
     rng, position = random.Random(5), Position(fen)
-    for _ in range(300):
+    for _ in range(100):
         moves = position.legal_moves
         if not moves or position.outcome():
             position = Position(fen)
@@ -266,17 +262,6 @@ def test_a_searcher_takes_another_family_between_searches() -> None:
     assert searcher.search(position, limits).line.pv == first.line.pv
     assert int(other.line.score) % 100 == 0
     assert int(first.line.score) % 100 != 0
-
-
-def test_a_game_between_families_is_the_same_again(family: Evaluation) -> None:
-    players = OwnPlayer("a", family), OwnPlayer("b", MaterialEvaluation())
-    games = [
-        CompiledBoard(players, TimeControl(nodes=200), Adjudication(), np.zeros(1, dtype=np.uint64)).play(
-            0, Opening(STARTS[1], ()), True
-        )
-        for _ in range(2)
-    ]
-    assert games[0] == games[1]
 
 
 def test_an_identity_is_plain_data_and_makes_the_evaluation_again() -> None:

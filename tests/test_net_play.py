@@ -4,7 +4,6 @@ import json
 import pickle
 from copy import copy
 from pathlib import Path
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -25,8 +24,7 @@ from merino.formats.packed import PACKED, Filter, PackedError, checked_blocks, w
 from merino.formats.packed_files import packed_positions
 from merino.lab.nets.net_command import run_net
 from merino.lab.tune.parameters import own_parameters
-from merino.match.games import MatchError, PlayerError, Tally
-from merino.match.keeping import MatchKeeper, PositionFile
+from merino.match.games import PlayerError
 from merino.match.players import OwnPlayer, read_player
 from tests.boards import KIWIPETE
 from tests.talk import Talk
@@ -191,30 +189,6 @@ def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, capsys: pyte
         assert main([*order, "--positions", str(packed)]) == 1
         assert f"'{packed}' holds no packed positions, or its end is missing" in capsys.readouterr().err
         assert packed.read_bytes() == content
-
-
-@pytest.mark.parametrize("written", [0, 40, 96])
-def test_positions_are_there_once_whenever_a_run_is_killed(
-    tmp_path: Path, written: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed, state = tmp_path / "p.bin", tmp_path / "m.state"
-    before, more = b"\1" * 64, bytes(range(96))
-    packed.write_bytes(before)
-    file = PositionFile(packed, 0)
-    file.add_bytes(more)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(file, "settle", Mock(side_effect=KeyboardInterrupt))  # when the state has the plan
-        MatchKeeper(None, state, {}, file).save(Tally(), 1.0)
-    packed.write_bytes(before + more[:written])  # and then it was killed
-    again = MatchKeeper(None, state, {}, PositionFile(packed, 0))
-    again.load()
-    again.catch_up(is_over=False)
-    assert packed.read_bytes() == before + more
-    packed.write_bytes(b"\1" * 32)
-    third = MatchKeeper(None, state, {}, PositionFile(packed, 0))
-    third.load()
-    with pytest.raises(MatchError, match="shorter"):
-        third.catch_up(is_over=False)
 
 
 def test_a_file_without_a_position_to_average_over_is_named(net: Path, tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ def test_nonsense_is_refused_with_the_reason(expression: str, said: str) -> None
     assert said in str(refused.value)
 
 
-def test_the_command_tells_blocks_and_what_is_active(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_blocks_and_what_is_active(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "ALL+H", THESIS_BOARD, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["size"] == 864

@@ -281,7 +281,7 @@ def test_terms_of_a_whole_side_are_not_divided_among_its_pieces() -> None:
     assert not {name for name in heard if name.startswith(("Contested", "Controlled", "PawnIslands", "Space", "Tempo"))}
 
 
-def test_the_outcome_of_a_line_tells_mate_and_promotion() -> None:
+def test_the_outcome_of_a_line_names_mate_and_promotion() -> None:
     assert outcome(Position("6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"), ["e1e8"], default()).sentences == (
         "1. Re8# is mate.",
     )
@@ -289,7 +289,7 @@ def test_the_outcome_of_a_line_tells_mate_and_promotion() -> None:
     assert promoted.sentences[0] == "White promotes to a queen by 1. a8=Q."
 
 
-def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_and_explain_say_why_and_what_is_threatened(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", MIDDLEGAME, "Be3", "Bxh6", "--nodes", "20000", "--json"]) == 0
     assert "The search prefers Be3" in json.loads(capsys.readouterr().out)["why"][0]
     assert main(["explain", MIDDLEGAME, "--threat", "--nodes", "20000", "--json"]) == 0

@@ -347,21 +347,21 @@ def _by_terms(values: explanation.PieceValues) -> Iterator[str]:
 
 
 def _ahead(centipawns: float) -> str:
-    if abs(centipawns) < phrases.MIN_TOLD:
+    if abs(centipawns) < phrases.MIN_STATED:
         return "the position is even"
     return f"{fen.COLOUR_NAMES[centipawns < 0]} is ahead by {abs(centipawns) / 100:.2f}"
 
 
 def _of_rest(rest: float, parts: Mapping[str, float], board: np.ndarray) -> Iterator[str]:
     """What the score has beyond the terms, and the pieces without which it would have least of it."""
-    if abs(rest) < phrases.MIN_TOLD:
+    if abs(rest) < phrases.MIN_STATED:
         yield "The terms explain the whole score."
         return
     sign = 1 if rest > 0 else -1
     yield f"The net rates {fen.COLOUR_NAMES[sign < 0]} {abs(rest) / 100:.2f} above what the terms explain."
     said = []
     for square in sorted(parts, key=lambda square: -sign * parts[square])[:NAMED_PIECES]:
-        if sign * parts[square] >= phrases.MIN_TOLD:
+        if sign * parts[square] >= phrases.MIN_STATED:
             colour, kind = divmod(int(board[SQUARE_NAMES.index(square)]), BLACK_PIECE)
             place = "with the king at home" if kind == KING else "without it"
             name = f"{fen.COLOUR_NAMES[colour]}'s {chess.piece_name(kind + 1)} on {square}"

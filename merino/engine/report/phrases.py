@@ -211,7 +211,7 @@ MIN_AHEAD = 3  # centipawns; less is no lead
 NOT_AHEAD = "Neither side is ahead."
 MIN_VALUE = 0.5  # centipawns; less is no material
 MIN_CHANGE = 1.0  # centipawns; smaller changes are not mentioned
-MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
+MIN_STATED = 3.0  # centipawns; smaller parts are not put into words
 MAX_NAMED_TERMS = 3  # of a side
 MAX_NAMED_IN_GROUP = 2  # terms of a group
 MANY_TERMS = 40  # of a set: with more, groups are named first
@@ -299,7 +299,7 @@ def _material(values: PieceValues, colour: int) -> str:
     return f"material ({listed(more)} for {listed(less)})" if less else f"material ({listed(more)} more)"
 
 
-def _largest(parts: Sequence[tuple[str, float]], sign: int, least: float = MIN_TOLD) -> str:
+def _largest(parts: Sequence[tuple[str, float]], sign: int, least: float = MIN_STATED) -> str:
     chosen = sorted((part for part in parts if sign * part[1] >= least), key=lambda part: -abs(part[1]))
     return ", ".join(f"{name} {abs(cp) / 100:.2f}" for name, cp in chosen[:MAX_NAMED_TERMS])
 
@@ -315,11 +315,11 @@ def _groups(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
     explanation, sign = values.explanation, 1 if colour == WHITE else -1
     for group in registry.Group:
         net = explanation.group_net(group)
-        if group is registry.Group.MATERIAL or sign * net < MIN_TOLD:
+        if group is registry.Group.MATERIAL or sign * net < MIN_STATED:
             continue
         lines = [line for line in explanation.lines if line.group is group]
         named = sorted(_named(lines, values, colour), key=lambda part: -abs(part[2]))
-        large = [part for part in named[:MAX_NAMED_IN_GROUP] if abs(part[2]) >= MIN_TOLD]
+        large = [part for part in named[:MAX_NAMED_IN_GROUP] if abs(part[2]) >= MIN_STATED]
         named_terms = [f"{name}: {squares}" if squares else name for name, squares, _ in large]
         yield group.title.lower() + (f" ({'; '.join(named_terms)})" if named_terms else ""), net
 

@@ -73,18 +73,15 @@ def _own_set() -> registry.TermSet | None:
     """The set in the user's file, None where none is named; raises TermSetError."""
     try:
         path = own_file()
+        return None if path is None else _set_in(path)
     except OSError as error:
         raise TermSetError(f"cannot read your terms in '{error.filename}': {error.strerror}") from error
-    return None if path is None else _set_in(path)
 
 
 @cache
 def _set_in(path: Path) -> registry.TermSet:
-    """The set that a file makes; raises TermSetError."""
-    try:
-        source = files.read_user_text(path, files.SETTINGS)
-    except OSError as error:
-        raise TermSetError(f"cannot read your terms in '{path}': {error.strerror}") from error
+    """The set that a file makes; raises TermSetError, and OSError if it cannot be read."""
+    source = files.read_user_text(path, files.SETTINGS)
     module = ModuleType(_OWN_MODULE)
     module.__file__ = str(path)
     sys.modules[_OWN_MODULE] = module
@@ -97,19 +94,12 @@ def _set_in(path: Path) -> registry.TermSet:
     if not isinstance(found, registry.TermSet):
         raise TermSetError(f"'{path}' has no set of terms called TERMS, as derived() of merino.terms makes one")
     _check(found, path)
-    helpers = _sources_beside(path, sys.modules.keys() - known)
+    # The code of the terms may be made from modules in the folder of `path` or below, but not installed there.
+    paths = [Path(getattr(sys.modules[name], "__file__", None) or "") for name in sorted(sys.modules.keys() - known)]
+    sources = [file.absolute() for file in paths if file.suffix == ".py" and "site-packages" not in file.parts]
+    helpers = [files.read_user_file(file, files.SETTINGS) for file in sources if path.parent in file.parents]
     found.version = hashlib.sha256(b"\0".join([source.encode(), *helpers])).hexdigest()[:16]
     return found
-
-
-def _sources_beside(path: Path, names: Iterable[str]) -> list[bytes]:
-    """The sources of those of these modules that lie in the folder of `path` or below, but not installed there.
-
-    The code of the terms may be made from them, too.
-    """
-    paths = (Path(getattr(sys.modules[name], "__file__", None) or "") for name in sorted(names))
-    sources = (file.absolute() for file in paths if file.suffix == ".py" and "site-packages" not in file.parts)
-    return [files.read_user_file(file, files.SETTINGS) for file in sources if path.parent in file.parents]
 
 
 def _check(terms: registry.TermSet, path: Path) -> None:
@@ -132,9 +122,5 @@ def _check(terms: registry.TermSet, path: Path) -> None:
         raise TermSetError(f"'{path}': the first term must be the value of a pawn")
 
 
-def _reduced(terms: registry.TermSet) -> tuple[object, tuple[str]]:
-    """A set arrives in another process as the one of its name there."""
-    return set_named, (terms.name,)
-
-
-copyreg.pickle(registry.TermSet, _reduced)  # type: ignore[arg-type]
+# A set arrives in another process as the one of its name there.
+copyreg.pickle(registry.TermSet, lambda terms: (set_named, (terms.name,)))

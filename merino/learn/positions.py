@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.core.board import bitboard, fen, makemove, movegen
+from merino.core.board import bitboard, makemove, movegen
 from merino.core.board.position import POSITION
 from merino.core.common import sealed, work
 from merino.core.compiled import memory
@@ -31,9 +31,9 @@ from merino.core.compiled.jit import entry, kernel
 from merino.engine.search import iterative_deepening, state, static_eval, transposition, tree, worker
 from merino.eval import material
 from merino.eval.evaluation import Evaluation
-from merino.eval.linear import compiled, family, phases, registry
+from merino.eval.linear import compiled, family, registry
 from merino.formats import labelled, pgn_games, pgn_tokens, sources
-from merino.learn.request import LearnError, Quiet, Selection
+from merino.learn.request import Quiet, Selection
 
 _local = threading.local()  # a search record belongs to one thread
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
@@ -42,7 +42,6 @@ _FEW = 1 << 16  # rows that there is room for at first, and that are moved at a 
 MAX_IN_MEMORY = 450_000_000  # bytes of features that are kept in memory; more go to a file
 _FEATURE_BYTES = np.dtype(np.int16).itemsize
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
-CHECKED = 100  # about how many positions of a file are checked
 AT_ONCE = 1 << 20  # rows that are counted at a time
 
 
@@ -332,25 +331,6 @@ def rows_of_block(block: PositionBlock, terms: registry.TermSet = registry.TERMS
     stages = np.empty(len(block), dtype=np.uint8)
     _write_rows(compiled.addresses_of(terms).side_counts, block.positions, features, stages)
     return Rows(features, stages, block.game, block.to_end, block.results, block.scores)
-
-
-def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> None:
-    """Compare rows times `weights`, those of a set, with the evaluation.
-
-    Raises LearnError if they differ by more than rounding does.
-    """
-    step = max(1, len(block) // CHECKED)
-    positions = block.positions[::step].copy()
-    tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score
-    scores = np.where(positions["side"] == 0, 1, -1) * compiled.scores_of(positions, weights, terms)
-    in_use = phases.by_stage(weights, len(terms))[rows.stage[::step]]
-    for index, (score, row, row_weights) in enumerate(zip(scores, rows.features[::step], in_use, strict=True)):
-        expected = material.after_rules(positions[index : index + 1], float(row @ row_weights) / FEATURE_SCALE)
-        if abs(score - expected) > tolerance:
-            raise LearnError(
-                f"internal error, please report it: {fen.to_fen(positions[index : index + 1])} is worth {score} "
-                f"centipawns to the engine and {expected:.1f} to the learner"
-            )
 
 
 class RowStore:

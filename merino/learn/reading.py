@@ -116,7 +116,6 @@ class ReadOptions:
 class InputPart(NamedTuple):
     """The rows and counts of a piece of a file, and of games their lines for the cache."""
 
-    block: PositionBlock
     rows: Rows
     faults: Sequence[pgn_games.Fault]
     unscored: int  # positions left out because they have no score
@@ -208,10 +207,10 @@ class FileReader:
             fen = None
             rows_of = partial(part_of, self._options, cache is not None)
             for part in work.in_order(rows_of, pgn_games.games_of(source)):
-                self._add(source, part, is_first=rows == 0)
-                rows += len(part.block)
+                self._add(source, part)
+                rows += len(part.rows)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
-                if cache and fen is None and len(part.block):
+                if cache and fen is None and len(part.rows):
                     fen = self._create(cache, stack)
                     cache = cache if fen else None
                 if cache and fen:
@@ -233,9 +232,7 @@ class FileReader:
         _write(file, cache.first, path)
         return file
 
-    def _add(self, source: sources.Source, part: InputPart, is_first: bool) -> None:
-        if is_first and len(part.block):
-            positions.check_rows(part.block, part.rows, self._options.weights, self._options.terms)
+    def _add(self, source: sources.Source, part: InputPart) -> None:
         self.store.add(part.rows)
         self.unscored += part.unscored
         self.faults.extend((source.path, fault) for fault in part.faults)
@@ -243,9 +240,9 @@ class FileReader:
 
     def _read_labelled(self, source: sources.Source, cache: Cache | None = None) -> None:
         draws = Selection() if is_cache(source.head) else self._options.selection  # what a cache has was drawn before
-        before, parts = len(self.store), list[Drawn]()
+        parts = list[Drawn]()
         for part, drawn in work.in_order(lambda piece: labelled_part(self._options, draws, *piece), _texts(source)):
-            self._add(source, part, is_first=len(self.store) == before)
+            self._add(source, part)
             parts.append(drawn)
         keys, codes, usable, results, is_endless, unnamed = map(np.concatenate, zip(*parts, strict=True))
         codes_of_rows = codes[usable]
@@ -284,7 +281,7 @@ def labelled_part(options: ReadOptions, draws: Selection, text: bytes, lines: in
     read = read.only(has_score)
     usable[usable] = has_score
     unnamed = np.count_nonzero(read.games == labelled.NO_GAME, keepdims=True)
-    part = InputPart(block, positions.rows_of_block(block, options.terms), read.faults, int((~has_score).sum()))
+    part = InputPart(positions.rows_of_block(block, options.terms), read.faults, int((~has_score).sum()))
     return part, Drawn(keys, codes, usable, read.results, read.to_end == labelled.NO_END, unnamed)
 
 
@@ -298,7 +295,7 @@ def part_of(options: ReadOptions, has_cache: bool, piece: pgn_games.GamesText) -
     is_used = (table["plies"] > 0) & (table["fault"] == pgn_games.NO_FAULT) & (table["result"] != pgn_tokens.UNFINISHED)
     fen, rows = lines_of(block, piece.games_before) if has_cache else b"", positions.rows_of_block(block, options.terms)
     counts = len(games), int(np.count_nonzero(is_used))
-    return InputPart(block, rows, tuple(games.faults()), int((~has_score).sum()), *counts, fen)
+    return InputPart(rows, tuple(games.faults()), int((~has_score).sum()), *counts, fen)
 
 
 def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, np.ndarray]:

@@ -97,7 +97,7 @@ class ScoreFile:
         Raises LearnError if the file cannot be read or written, or is not a file of scores.
         """
         self.path, self._rescore = path, rescore
-        self.known = self.made = 0  # scores found in the file, and added since
+        self.known = 0  # scores found in the file
         self._pieces: dict[tuple[int, ...], np.ndarray] = {}
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
         self._head = _MARK + f"; {made_from}; {rescore.describe()}\n".encode()
@@ -151,7 +151,6 @@ class ScoreFile:
                 self._file.write(np.array([(*name, _checksum(name, content))], dtype=_HEAD).tobytes() + content)
                 self._file.flush()
             self._pieces[name] = scores
-            self.made += len(scores)
 
     def _read(self) -> int:
         """Read the batches of the file; where the last whole one ends, 0 if the file must be written again."""

@@ -20,7 +20,6 @@ def warm_up() -> None:
         labelled.read_labelled(reading.lines_of(block, 0)).positions, weights, request.Quiet.RESOLVED
     )
     rows = positions.rows_of_block(block)
-    positions.check_rows(block, rows, weights)
     for method in request.METHODS:
         settings = request.Settings(method=method, prior=0.0)  # with no pull every method moves
         sample = reading.Positions(12, (), rows).sample(settings)

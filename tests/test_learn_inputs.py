@@ -328,16 +328,25 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_is_shown_after_a_second_and_wiped() -> None:
-    now, stream = [0.0], Terminal()
-    with Progress(stream, lambda: now[0]) as progress:
-        progress("Reading", 0.1)
-        assert stream.getvalue() == ""
-        now[0] = 2.0
-        progress("Reading", 0.25)
-        progress("Reading", 0.3)
-        assert stream.getvalue() == "\rReading: 25%, 10 s left"
-    assert stream.getvalue().endswith("\r" + " " * 23 + "\r")
+WIPED = "\r" + " " * 23 + "\r"
+
+
+@pytest.mark.parametrize(
+    ("stream", "steps", "seen"),
+    [
+        (Terminal, [(0, 0.1), (2, 0.25), (2, 0.3)], "\rReading: 25%, 10 s left" + WIPED),
+        (Terminal, [(0, None), (2, None)], "\rReading ...\r           \r"),
+        (io.StringIO, [(0, 0.0), (10, 0.1), (60, 0.2)], "Reading: 20%, 4 min 00 s left\n"),
+    ],
+)
+def test_progress_is_shown_after_a_while_and_wiped(
+    stream: type[io.StringIO], steps: list[tuple[float, float | None]], seen: str
+) -> None:
+    now, shown = [0.0], stream()
+    with Progress(shown, lambda: now[0]) as progress:
+        for now[0], done in steps:
+            progress("Reading", done)
+    assert shown.getvalue() == seen
 
 
 def test_each_piece_of_work_begins_a_progress_of_its_own() -> None:
@@ -364,15 +373,6 @@ def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> Non
     assert "Reading a.pgn: " in seen and "Reading a.fen: " in seen
     for line in ("a.pgn: ", "Using file ", "a.fen: "):
         assert all(seen[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){line}", seen))
-
-
-def test_progress_of_what_has_no_known_end_shows_no_share() -> None:
-    now, stream = [0.0], Terminal()
-    with Progress(stream, lambda: now[0]) as progress:
-        progress("Reading a pipe", None)
-        now[0] = 2.0
-        progress("Reading a pipe", None)
-    assert stream.getvalue().startswith("\rReading a pipe ...\r ")
 
 
 def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal() -> None:
@@ -419,18 +419,6 @@ def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch:
             read_rows(find_files(["-"]), options, Events(print))
 
 
-def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:
-    now, stream = [0.0], io.StringIO()
-    with Progress(stream, lambda: now[0]) as progress:
-        progress("Reading", 0.0)
-        now[0] = 10.0
-        progress("Reading", 0.1)
-        assert stream.getvalue() == ""
-        now[0] = 60.0
-        progress("Reading", 0.2)
-    assert stream.getvalue() == "Reading: 20%, 4 min 00 s left\n"
-
-
 def test_lines_are_counted_however_they_end() -> None:
     assert [count_lines(text) for text in (b"a\nb\n", b"a\rb\r", b"a\r\nb\r\n", b"")] == [2, 2, 2, 0]
 
@@ -463,10 +451,3 @@ def test_moves_without_capture_or_pawn_move_leave_a_position_as_quiet_as_it_is(c
     assert select_quiet(block.positions, defaults(), Quiet.ONLY).tolist() == [True, False]
     assert select_quiet(block.positions, defaults(), Quiet.RESOLVED).tolist() == [True, True]
     assert to_fen(block.positions[:1]) == f"{ahead} {clock} 80"
-
-
-def test_quiet_positions_are_those_whose_score_quiescence_does_not_change(expected: Rows) -> None:
-    rows, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(positions=Quiet.ONLY), defaults()))
-    resolved, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(positions=Quiet.RESOLVED), defaults()))
-    assert 0.3 * len(expected) < len(rows) < 0.95 * len(expected)
-    assert len(rows) < len(resolved) <= len(expected)

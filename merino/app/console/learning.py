@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -65,22 +65,19 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn", star
         if vars(args) | {"weights": weights} != nothing:
             parser.error("--use FILE learns nothing and goes with --weights only")
         return LearnArguments(LearnRequest((), weights=weights), args.use, is_quiet=args.quiet)
-    faults = {
-        "missing: FILE": not files,
-        "give the first and the last term, or neither": len(numbers) not in (0, 2),
-        "give the terms once, as FIRST LAST or by --terms": bool(numbers) and args.terms is not None,
-        "--prove needs the match that --no-match leaves out; give only one of them": hasattr(args, "prove")
-        and hasattr(args, "plays_match"),
-    }
-    for fault, is_so in faults.items():
-        if is_so:
-            parser.error(fault)
+    if not files:
+        parser.error("missing: FILE")
+    if len(numbers) not in (0, 2):
+        parser.error("give the first and the last term, or neither")
+    if numbers and args.terms is not None:
+        parser.error("give the terms once, as FIRST LAST or by --terms")
+    if hasattr(args, "prove") and hasattr(args, "plays_match"):
+        parser.error("--prove needs the match that --no-match leaves out; give only one of them")
     chosen = dict[str, Any]()
     if numbers:
         terms, (first, last) = _set_in_use(weights or start, "learn"), numbers
         if not 1 <= first <= last <= len(terms):
-            fault = f"terms are numbered 1 to {len(terms)}, the first before the last; not {first} {last}"
-            raise UsageError(f"learn: {fault}")
+            parser.error(f"terms are numbered 1 to {len(terms)}, the first before the last; not {first} {last}")
         chosen = {"first": first, "last": last}
     elif args.terms is not None:
         chosen = _chosen_terms(args.terms, _set_in_use(weights or start, "learn"), parser)
@@ -325,19 +322,17 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
 
 def _asked(args: argparse.Namespace, parser: shared.Parser) -> dict[str, Any]:
     """The settings of the Plan that were given."""
-    asked = {each.name: getattr(args, each.name, None) for each in fields(learner.Plan)}
-    if "target" in args:
-        asked["share"] = args.target.share
-    if asked["positions"] is not None:
-        asked["positions"] = request.Quiet(args.positions)
-    asked |= zip(("elo0", "elo1"), args.sprt or (), strict=False)
+    asked, given = vars(args), options.given
+    found = given(asked, learner.Plan) | given(asked, Selection) | given(asked, Settings, ("phases",))
+    found |= zip(("elo0", "elo1"), args.sprt or (), strict=False)
+    if "target" in asked:
+        found["share"] = args.target.share
     if args.terms is not None:
         terms = _set_in_use(args.weights, "improve") if args.of_set is None else sets.set_named(args.of_set)
-        chosen = _chosen_terms(args.terms, terms, parser)
-        if "names" in chosen:
+        found |= _chosen_terms(args.terms, terms, parser)
+        if "names" in found:
             parser.error("--terms takes one range here, such as 6-27")
-        asked |= chosen
-    return {name: value for name, value in asked.items() if value is not None}
+    return found
 
 
 def run_plot(arguments: Sequence[str]) -> int:

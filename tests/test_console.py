@@ -12,15 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import chess
 import pytest
 
 from merino.app.console import loop as loop_module
 from merino.app.console.commands import COMMANDS, ConsoleCommand
 from merino.app.console.games import pace_of
-from merino.app.console.loop import HINT_AFTER_INTERRUPT, open_session, run_lines, run_piped
+from merino.app.console.loop import HINT_AFTER_INTERRUPT, open_session, play_alone, play_demo, run_lines, run_piped
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.fen import START_FEN
+from merino.core.board.game import Position
 from merino.engine.notation.san import looks_like_move
 from merino.engine.search.limits import MAX_MS, Limits
 from merino.engine.search.strength import at_elo, at_level
@@ -81,6 +83,7 @@ def test_a_typed_move_is_played_and_answered(talk: Talk) -> None:
         (("q",), ("'q' is too short for quit, which ends the game: type it in full.\n",), ""),
         (("Nxf3",), ("Nxf3: there is nothing to capture on f3; try Nf3.\n",), ""),
         (("force", "e4", "new", "e4"), ("move: a5",), "e2e4 a7a5"),
+        (("new", "new", "resume"), ("There is no other game.\n",), ""),
     ],
 )
 def test_what_is_typed_is_answered(talk: Talk, lines: tuple[str, ...], answers: tuple[str, ...], moves: str) -> None:
@@ -201,12 +204,8 @@ def test_setboard_takes_a_fen_and_a_bad_one_keeps_the_game(talk: Talk) -> None:
         assert talk.moves == ["e2e4"]
     talk.say(f'setboard "{AMBIGUOUS}"')
     assert talk.say("fen") == f"{AMBIGUOUS}\n"
-
-
-def test_new_960_sets_up_the_numbered_position(talk: Talk) -> None:
     talk.say("new 960 518")
-    assert talk.session.position.chess960
-    assert talk.session.position.fen() == START_FEN
+    assert talk.session.position.chess960 and talk.session.position.fen() == START_FEN
     assert "Chess960 position" in talk.say("new 960")
 
 
@@ -312,9 +311,6 @@ def test_while_a_net_plays_weights_are_shown_saved_and_compared(talk: Talk, tmp_
     assert saved.endswith(note) and answer.endswith(note)
     assert "VAL_Q 952" in talk.say("weights") and "next move uses them" not in answer
     assert "option EvalFile" not in talk.say("option EvalFile <empty>", "weights")
-
-
-def test_a_net_in_the_place_of_the_weights_is_neither_listed_nor_compared(talk: Talk) -> None:
     assert "gen1.net' is a net" in talk.say(f"weights diff {DEFAULT_FILE.with_name('gen1.net')}")
     talk.say("weights load gen1")
     for line in ("weights", f"weights diff {DEFAULT_FILE}"):
@@ -394,7 +390,24 @@ def test_a_faulty_weights_file_is_reported_and_the_shipped_one_used(
     assert f"{bad}:2: VAL_P is given twice; not used.\nWeights: {DEFAULT_FILE}\n" in capsys.readouterr().out
 
 
+def test_a_demo_is_a_legal_game_that_stops_after_so_many_plies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert play_demo(["--maxmoves", "6", "--movetime", "20"]) == 0
+    text, board = capsys.readouterr().out, chess.Board()
+    for word in text[text.index("\n1. ") :].split("\n\n", maxsplit=1)[0].split():
+        if not word.endswith("."):
+            board.push_san(word)
+    assert board.ply() == text.count("depth") == 12 and "Stopped after 12 plies" in text
+    assert text.count("a  b  c  d  e  f  g  h") == 3  # at the start, after ten, and at the end
+    session = Session(runtime.Runtime(1), Terminal(), sys.stdout)
+    session.game.position, session.game.pace = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1"), pace_of("sd 3")
+    play_alone(session, 10)
+    text = capsys.readouterr().out
+    assert "Ra8#" in text and "+M1" in text
+    assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")
+
+
 ENDING_GAMES = [entry for entry in COMMANDS if entry.ends_game]
+ENDING = {"new", "resume", "resign", "draw", "setboard", "edit", "load", "uci", "quit"}
 
 
 def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk) -> None:
@@ -407,16 +420,12 @@ def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk) -> None
 
 @pytest.mark.parametrize("entry", ENDING_GAMES, ids=lambda entry: entry.name)
 def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, entry: ConsoleCommand) -> None:
+    assert {entry.name for entry in ENDING_GAMES} == ENDING
     talk.say("force", "e4", "e5")
     for short in {name[:end] for name in entry.names for end in range(1, len(name))} - {"u"}:
         for typed in (short, short.capitalize(), short.upper()):
             assert talk.say(typed) != "" and talk.say(f"{typed} {START_FEN}") != "", typed
             assert talk.moves == ["e2e4", "e7e5"] and talk.session.game.ending is None, typed
-
-
-def test_every_command_that_changes_the_game_for_another_or_ends_it_says_so() -> None:
-    names = {entry.name for entry in ENDING_GAMES}
-    assert names == {"new", "resume", "resign", "draw", "setboard", "edit", "load", "uci", "quit"}
 
 
 @pytest.mark.parametrize("line", ["new", "new 960 17", f"setboard {AMBIGUOUS}", "edit -e4"])
@@ -441,12 +450,6 @@ def test_resume_changes_between_two_games_each_with_its_end_its_level_and_its_cl
     assert talk.moves[0] == "e2e4"
     assert "5 min for the game" in talk.say("resume") and talk.searcher.strength == at_level(9)
     assert talk.moves[0] == "d2d4"
-
-
-def test_a_game_without_a_move_is_not_kept(talk: Talk) -> None:
-    assert talk.say("new", "new") == ""
-    assert talk.say("resume") == "There is no other game.\n"
-    assert "No move has been played" in talk.say("undo")
 
 
 def test_a_list_of_moves_is_played_and_answered_where_it_is_the_engines_turn(talk: Talk) -> None:

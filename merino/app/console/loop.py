@@ -51,7 +51,7 @@ def dispatch(session: Session, line: str) -> int | None:
 
 
 def _played(session: Session, line: str) -> bool:
-    """Play a line if it is a move, or the moves of both sides that it lists; raises san.MoveRejected or CommandError.
+    """Play a line if it is a move, or the moves of both sides that it lists; raises MoveRejected or CommandError.
 
     It raises them if it looks like moves that are not legal, or that do not come next.
     """

@@ -23,18 +23,7 @@ from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear import family, phases, registry
-from merino.learn import fitting, judging, procedure
-from merino.learn.request import (
-    DEFAULT_SELECTION,
-    DEFAULT_TEACHER,
-    NO_CHOICE,
-    Events,
-    LearnError,
-    LearnRequest,
-    LearnStoppedError,
-    Selection,
-    Settings,
-)
+from merino.learn import fitting, judging, procedure, request
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
 from merino.study import analyser, annotated_files, annotation
@@ -141,18 +130,18 @@ def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, A
 def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Learn from the games of one text or of several files, report the progress, and keep record and weights."""
     evaluation = fields.evaluation(state.evaluations)
-    terms, settings = terms_of(evaluation), fields.build(Settings, "first", "last", "target", "phases")
-    teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
-    usual = DEFAULT_SELECTION if teacher else Selection()  # a teacher scores random moves, too
+    terms, settings = terms_of(evaluation), fields.build(request.Settings, "first", "last", "target", "phases")
+    teacher = request.DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
+    usual = request.DEFAULT_SELECTION if teacher else request.Selection()  # a teacher scores random moves, too
     selection = fields.build(partial(replace, usual), "per_game")
     with sent_games(fields) as sent:
         weights, record = sent.folder / "weights.txt", sent.folder / "learning.json"
         evaluation.save(weights)
-        request = LearnRequest(
+        wanted = request.LearnRequest(
             tuple(map(str, sent.paths)),
             settings,
             selection,
-            NO_CHOICE,
+            request.NO_CHOICE,
             teacher,
             weights=str(weights),
             record=str(record),
@@ -161,13 +150,13 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
             plays_match=False,
         )
         try:
-            result = procedure.learn_from_files(request, _events(sent, settings, terms, say, stop))
-        except LearnStoppedError as error:
+            result = procedure.learn_from_files(wanted, _events(sent, settings, terms, say, stop))
+        except request.LearnStoppedError as error:
             raise RequestError("stopped") from error
         found = {**judging.load_record(record), "files": list(sent.names)}
     summary = result.summary
     if summary is None:
-        raise LearnError("nothing was learned")
+        raise request.LearnError("nothing was learned")
     learned = evaluation.with_numbers({line.name: line.new for line in summary.weights}).with_k(summary.k)
     learned.name = f"learned from {sent.title}"
     entry = state.evaluations.add(learned.name, learned)
@@ -176,7 +165,9 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     return {"type": "done", **state.learned, "accepted": summary.accepted}
 
 
-def _events(sent: SentGames, settings: Settings, terms: registry.TermSet, say: Say, stop: Stop) -> Events:
+def _events(
+    sent: SentGames, settings: request.Settings, terms: registry.TermSet, say: Say, stop: Stop
+) -> request.Events:
     """Progress for the page, with the names that the user knows the games by; each look is also for `stop`."""
 
     def say_and_heed(message: Message) -> None:
@@ -190,7 +181,7 @@ def _events(sent: SentGames, settings: Settings, terms: registry.TermSet, say: S
     def progressed(what: str, done: float | None) -> None:
         say_and_heed({"type": "progress", "what": sent.named(what), "done": done})
 
-    return Events(lambda line: say({"type": "text", "text": sent.named(line)}), progressed, stepped=stepped)
+    return request.Events(lambda line: say({"type": "text", "text": sent.named(line)}), progressed, stepped=stepped)
 
 
 def terms_of(evaluation: Evaluation) -> registry.TermSet:
@@ -200,7 +191,7 @@ def terms_of(evaluation: Evaluation) -> registry.TermSet:
     return evaluation.terms
 
 
-def _step(step: fitting.Step, settings: Settings, terms: registry.TermSet) -> dict[str, Any]:
+def _step(step: fitting.Step, settings: request.Settings, terms: registry.TermSet) -> dict[str, Any]:
     train, valid = step.sums.errors(settings.root_of_sum)
     values = step.parameters.weights
     weights = dict(zip(phases.column_names(terms, phases.phases_of(values, len(terms))), values.tolist(), strict=True))
@@ -285,7 +276,7 @@ class ServerMatch:
                 reported += 1
             if stop.is_left or last is not None:
                 return last or {"type": "done"}
-            if stop.is_set:
+            if stop.is_set and not stop.is_left:
                 self.stop()
             time.sleep(LOOK_SECONDS)
 

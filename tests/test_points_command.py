@@ -276,7 +276,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
     def locked(**_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("merino.core.common.files.tempfile.TemporaryFile", locked)
+    monkeypatch.setattr("merino.core.common.sealed.tempfile.TemporaryFile", locked)
     matrix = tmp_path / "m.csv"
     assert main(["points", "no-such-games.pgn", "--matrix", str(matrix)]) == 1
     assert f"points: cannot write '{matrix}': Permission denied" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import json
 import random
 import re
 import textwrap
@@ -583,18 +582,12 @@ def evaluation(session: Session, arguments: str) -> None:
     `eval groups` shows the groups only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints
     JSON.
     """
-    words, record = arguments.split(), session.position.record
-    wanted = [word for word in words if word in EVAL_OPTIONS]
+    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
+
+    words = arguments.split()
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
     chosen = load_evaluation(file_path(name)) if name else session.runtime.evaluation
-    report = static.report_evaluation(record, session.position.fen(), chosen, with_pieces=True)
-    if not chosen.has_terms:
-        from merino.study.reporting import with_words  # noqa: PLC0415 (when it is first needed)
-
-        report = static.with_beside(with_words(report, record, chosen), record, session.runtime.terms)
-    shown = ("sort" in wanted, "hide-zero" in wanted, "groups" in wanted)
-    text = report_text.render(report, session.terminal.unicode, session.terminal.width, *shown)
-    session.say(json.dumps(report.to_dict()) if "json" in wanted else text)
+    explaining.explain(session, [f"--{word}" for word in words if word in EVAL_OPTIONS], chosen)
 
 
 @command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")

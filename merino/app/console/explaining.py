@@ -384,9 +384,9 @@ def _in_shell(name: str, arguments: Sequence[str]) -> Explainer:
 # At the console: raises UsageError, MoveRejected, CommandError and EvaluationError, and SystemExit after the help.
 
 
-def explain(session: Session, words: Sequence[str]) -> None:
-    """Explain the position, a move, or another position."""
-    explainer = _at_console(session, "explain", words)
+def explain(session: Session, words: Sequence[str], evaluation: Evaluation | None = None) -> None:
+    """Explain the position, a move, or another position, by this evaluation or that of the session."""
+    explainer = _at_console(session, "explain", words, evaluation)
     words = explainer.args.words
     if not words:
         explainer.explain_positions([session.position], is_list=False, with_board=False)
@@ -424,7 +424,7 @@ def threat(session: Session) -> None:
     session.say_wrapped(_at_console(session, "explain", ()).threat(session.position) or no_threat(session.position))
 
 
-def _at_console(session: Session, name: str, words: Sequence[str]) -> Explainer:
+def _at_console(session: Session, name: str, words: Sequence[str], evaluation: Evaluation | None = None) -> Explainer:
     """What carries a command out with the session's evaluation and search.
 
     Without a limit the depth or nodes of the game hold, if it limits those.
@@ -433,7 +433,7 @@ def _at_console(session: Session, name: str, words: Sequence[str]) -> Explainer:
     if {"-h", "--help"} & set(words):
         session.say(parser.format_help().rstrip())
         parser.exit()
-    args, evaluation = parser.parse_intermixed_args(words), session.runtime.evaluation
+    args, evaluation = parser.parse_intermixed_args(words), evaluation or session.runtime.evaluation
     usual = session.game.pace.limits(session.position.turn)
     if not (usual.depth or usual.nodes):
         usual = Limits(movetime=COMMANDS[name].milliseconds)

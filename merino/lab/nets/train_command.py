@@ -111,15 +111,12 @@ def _train(
     files.check_writable(plots.log_of(out), whole=False)
     found = sources.find_files(names)
     shared.check_apart((out, checkpoint, plots.log_of(out)), [*found, source], "train")
-    progress = terminal.Progress(shared.progress_stream(is_quiet))
     with files.held(out):
-        try:
+        with terminal.Progress(shared.progress_stream(is_quiet)) as show:
             chosen = packed.Filter(ahead=request.ahead)
             records = position_blocks.training_positions(
-                found, chosen, out.parent, lambda path: partial(progress, f"Reading {path.name}")
+                found, chosen, out.parent, lambda path: partial(show, f"Reading {path.name}")
             )
-        finally:
-            progress.wipe()
         with records:
             settings = _settings(request, settings, asked, records, start)
             about = sealed.writable({"files": [path.name for path in found]})

@@ -235,27 +235,20 @@ def as_pgn(exercises: Sequence[Exercise]) -> str:
 
 
 def _chapter(number: int, exercise: Exercise) -> chess.pgn.Game:
-    board = exercise.board
     game = chess.pgn.Game()
-    game.setup(board)
+    game.setup(exercise.board)
     game.headers["Event"] = f"Exercise {number}: {exercise.kind}"
     game.headers["Site"] = f"game {exercise.game}"
     game.headers["White"], game.headers["Black"] = exercise.title, "?"
     game.comment = f"You played {exercise.number}{exercise.played}. What is better?"
-    _add(game, exercise.line or (exercise.solution,)).comment = exercise.why
-    wrong = _add(game, (exercise.played, *exercise.refutation))
+    for line in (exercise.line or (exercise.solution,), (exercise.played, *exercise.refutation)):
+        node: chess.pgn.GameNode = game
+        for move in line:
+            node = node.add_variation(node.board().parse_san(move))
+    right, wrong = game.variations
+    right.comment = exercise.why
     wrong.nags.add(chess.pgn.NAG_MISTAKE)
     return game
-
-
-def _add(game: chess.pgn.Game, moves: Sequence[str]) -> chess.pgn.GameNode:
-    """Add a line of short notation; returns the node of its first move."""
-    node: chess.pgn.GameNode = game
-    first = None
-    for move in moves:
-        node = node.add_variation(node.board().parse_san(move))
-        first = first or node
-    return first or game
 
 
 def as_anki(exercises: Sequence[Exercise]) -> str:
@@ -362,10 +355,10 @@ def _check_card(card: dict[str, Any]) -> None:
 
 def renewed(old: Practice | None, made_from: str, exercises: Sequence[Exercise]) -> Practice:
     """New exercises with what is known of them from before; earlier ones that were practised stay."""
-    cards = {} if old is None else old.cards
     found = {exercise.identity: exercise for exercise in exercises}
-    kept = [] if old is None else [one for one in old.exercises if one.identity in cards and one.identity not in found]
-    return Practice(made_from, (*exercises, *kept), cards)
+    if old is not None:
+        found |= {each.identity: found.get(each.identity, each) for each in old.exercises if each.identity in old.cards}
+    return Practice(made_from, tuple(found.values()), {} if old is None else old.cards)
 
 
 def practice_from(

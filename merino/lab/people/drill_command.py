@@ -13,62 +13,41 @@ from merino.core.common import command, files
 from merino.core.common.terminal import Progress
 from merino.engine.notation.san import MoveRejected
 from merino.eval.families import default
-from merino.formats.sources import SourceError
 from merino.lab.people import drill
-from merino.study.errors import StudyError
 
 DEFAULT_COUNT = 10  # exercises of a session
 _HELP = "a move such as Nf3; 'hint', 'show' or 'quit'"
 
 
 def run_drill(arguments: Sequence[str]) -> int:
-    """The command in a shell; raises CommandError."""
+    """The command in a shell; raises MerinoError."""
     args = _parser().parse_args(arguments)
     if args.json and not args.list:
-        raise command.UsageError("drill: --json needs --list")
+        raise command.UsageError("--json needs --list")
     place = args.progress or drill.progress_file(args.file)
     for path in filter(None, (args.pgn, args.anki)):
         shared.check_output(path, "drill")
     shared.check_apart((args.pgn, args.anki, place), [args.file], "drill")
-    with command.errors_named("drill", StudyError, SourceError), shared.holding_output(place, "drill"):
+    with shared.holding_output(place, "drill"):
         return _drill(args, place)
 
 
 def _drill(args: argparse.Namespace, place: Path) -> int:
-    practice = _progress(args, place)
+    with Progress(shared.progress_stream(args.quiet)) as show, files.writing(command.CommandError, place):
+        practice = drill.practice_from(args.file, args.player, place, args.most, explaining.default_analyser, show)
     for path, written in ((args.pgn, drill.as_pgn), (args.anki, drill.as_anki)):
         if path is not None:
             shared.write_output(path, written(practice.exercises).encode(), "drill")
             if not args.quiet and not args.list:
                 print(f"Exercises: {len(practice.exercises)}, in '{path}'.")
-    if args.list:
-        _list(practice.exercises, args.json)
+    if args.json:
+        print(json.dumps([exercise.as_json() for exercise in practice.exercises]))
+    elif args.list:
+        for number, exercise in enumerate(practice.exercises, start=1):
+            print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
     elif args.pgn is None and args.anki is None:
         return _practise(practice, place, args.count)
     return 0
-
-
-def _progress(args: argparse.Namespace, place: Path) -> drill.Practice:
-    """The exercises of the games, from the file if it has them, else found now and kept."""
-    show = Progress(shared.progress_stream(args.quiet))
-    try:
-        with files.writing(command.CommandError, place, "drill: "):
-            return drill.practice_from(args.file, args.player, place, args.most, explaining.default_analyser, show)
-    finally:
-        show.wipe()
-
-
-def _save(progress: drill.Practice, place: Path) -> None:
-    with files.writing(command.CommandError, place, "drill: "):
-        progress.save(place)
-
-
-def _list(exercises: Sequence[drill.Exercise], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps([exercise.as_json() for exercise in exercises]))
-        return
-    for number, exercise in enumerate(exercises, start=1):
-        print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
 
 
 def _practise(progress: drill.Practice, place: Path, count: int) -> int:
@@ -86,7 +65,8 @@ def _practise(progress: drill.Practice, place: Path, count: int) -> int:
         if was_found is None:
             break
         again = progress.review(exercise, was_found, datetime.now(UTC))
-        _save(progress, place)
+        with files.writing(command.CommandError, place):
+            progress.save(place)
         found += was_found
         print(f"{exercise.why}\nAsked again on {again.astimezone():%d %B, %H:%M}.")
     print(f"\nFound: {found}. Progress is in '{place}'.")

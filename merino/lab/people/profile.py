@@ -272,32 +272,27 @@ def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
         "with White": colours == WHITE,
         "with Black": colours != WHITE,
     }
-    places = zip(choices.games.tolist(), choices.plies.tolist(), strict=True)
-    left = np.array([_seconds_left(player.games[game], ply) for game, ply in places])
+    places = zip((player.games[index] for index in choices.games.tolist()), choices.plies.tolist(), strict=True)
+    left = np.array([game.clocks[ply - 2] if len(game.clocks) else math.nan for game, ply in places])
     if not np.isnan(left).all():
         named |= {"a minute or more left": left >= 60, "less than a minute left": left < 60}
     return moves.groups(named.items())
 
 
-def _seconds_left(game: PlayerGame, ply: int) -> float:
-    """What the player's clock showed before a move; nan if the game has no clocks."""
-    return float(game.clocks[ply - 2]) if len(game.clocks) else math.nan
-
-
 def over_time(player: PlayerGames, moves: JudgedMoves) -> OverTime:
     """The moves in the order in which they were played, in periods with as many moves each."""
     dated = all(_DAY.fullmatch(game.date) for game in player.games)
-    keys = [game.date if dated else "" for game in player.games]
-    order = sorted(range(len(player.games)), key=lambda index: (keys[index], player.games[index].number))
-    ranks = np.zeros(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    rank = ranks[moves.choices.games]
+    keys = [(game.date if dated else "", game.number) for game in player.games]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    rank = np.argsort(order)[moves.choices.games]
     periods = [period for period in _cut(rank, min(PERIODS, len(rank) // MIN_MOVES)) if period.any()]
-    ends = [(rank[period].min(), rank[period].max()) for period in periods]
-    names = _names([(player.games[order[first]], player.games[order[last]]) for first, last in ends], dated)
+    ends = [(player.games[order[rank[each].min()]], player.games[order[rank[each].max()]]) for each in periods]
+    names = [" to ".join(dict.fromkeys(game.date.rstrip("?.") for game in pair)) for pair in ends]
+    if not dated or len(set(names)) < len(names):
+        numbers = [tuple(dict.fromkeys(game.number for game in pair)) for pair in ends]
+        names = [f"game{'s' if len(pair) > 1 else ''} {' to '.join(map(str, pair))}" for pair in numbers]
     halves = [moves.group("", half) for half in _cut(rank, 2) if half.any()]
-    change: Interval | None = None
-    direction = 0
+    change, direction = None, 0
     if len(halves) == 2 and min(half.games for half in halves) >= MIN_GAMES:
         change = difference(halves[0].loss, halves[1].loss)
         direction = 0 if change.low <= 0 <= change.high else -1 if change.low > 0 else 1
@@ -311,24 +306,6 @@ def _cut(rank: np.ndarray, parts: int) -> list[np.ndarray]:
     counts = np.cumsum(np.bincount(rank))
     part = ((counts - 1) * parts // counts[-1])[rank]
     return [part == number for number in range(parts)]
-
-
-def _names(periods: Sequence[tuple[PlayerGame, PlayerGame]], dated: bool) -> list[str]:
-    """What periods are called by their first and last games: "2001.02.03 to 2002.01.01", or "games 3 to 40".
-
-    One of a single day or game has the name of that. Several of one day have both: "2001.02.03, games 3 to 40".
-    """
-    numbers = [
-        f"games {first.number} to {last.number}" if first.number != last.number else f"game {first.number}"
-        for first, last in periods
-    ]
-    if not dated:
-        return numbers
-    dates = [tuple(game.date.rstrip("?.") for game in period) for period in periods]
-    return [
-        f"{span[0]}, {places}" if dates.count(span) > 1 else " to ".join(dict.fromkeys(span))
-        for span, places in zip(dates, numbers, strict=True)
-    ]
 
 
 # Intervals
@@ -414,64 +391,45 @@ def mistakes_of(
     analyse: analyser.Analyser,
     report: Callable[[float], object] = lambda _: None,
 ) -> list[FoundMistake]:
-    """The mistakes among the moves played, by their `losses`, in the order of the choices; `report` gets the share."""
-    suspected = np.flatnonzero(losses >= annotation.MISTAKE).tolist()
-    found = []
+    """The mistakes among the moves played, by their `losses`, in the order of the choices; `report` gets the share.
+
+    Those of which the lines of another search show nothing are left out.
+    """
+    suspected, found = np.flatnonzero(losses >= annotation.MISTAKE).tolist(), []
     for number, index in enumerate(suspected, start=1):
-        mistake = _judged(player, choices, index, evaluation, analyse)
-        found += [] if mistake is None else [mistake]
+        game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
+        fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
+        position, after = Position(fen), Position(fen)
+        after.push(played)
+        seen = []  # what searches of DEPTHS leave the player
+        for depth in DEPTHS:
+            line = analyser.best_line(after, limits.Limits(depth=depth), analyse)
+            seen.append(0.5 if line is None else 1 - analyser.expected_of(line.score, evaluation))
+        deep = limits.Limits(nodes=JUDGE_NODES)
+        answer, better = (analyser.best_line(each, deep, analyse) for each in (after, position))
+        if better is not None and int(better.pv[0]) != played:
+            best = analyser.expected_of(better.score, evaluation)
+            loss = best - (1 - analyser.expected_of(answer.score, evaluation) if answer else seen[-1])
+            shown = [best - expected >= annotation.MISTAKE for expected in seen]
+            plies = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
+            if loss >= annotation.MISTAKE:
+                kind = mistake_in(position, played, as_found(better), as_found(answer), evaluation).kind
+                example = Example(game.number, game.title, f"{move_number(position)}{san(position, played)}", fen)
+                found.append(FoundMistake(index, kind, loss, plies, example))
         report(number / len(suspected))
     return found
 
 
-def _judged(
-    player: PlayerGames, choices: Choices, index: int, evaluation: Evaluation, analyse: analyser.Analyser
-) -> FoundMistake | None:
-    """What kind of mistake a move is; None if the lines of another search show none."""
-    game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
-    fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
-    position = Position(fen)
-    after = position.copy()
-    after.push(played)
-    seen = []  # what searches of DEPTHS leave the player
-    for depth in DEPTHS:
-        line = analyser.best_line(after, limits.Limits(depth=depth), analyse)
-        seen.append(0.5 if line is None else 1 - analyser.expected_of(line.score, evaluation))
-    answer, better = (analyser.best_line(each, limits.Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
-    if better is None or int(better.pv[0]) == played:
-        return None
-    best = analyser.expected_of(better.score, evaluation)
-    loss = best - (1 - analyser.expected_of(answer.score, evaluation) if answer else seen[-1])
-    if loss < annotation.MISTAKE:
-        return None
-    kind = mistake_in(position, played, as_found(better), as_found(answer), evaluation).kind
-    shown = [best - expected >= annotation.MISTAKE for expected in seen]
-    plies = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
-    example = Example(game.number, game.title, f"{move_number(position)}{san(position, played)}", fen)
-    return FoundMistake(index, kind, loss, plies, example)
-
-
 def kinds_of(mistakes: Sequence[FoundMistake]) -> tuple[KindCount, ...]:
     """The kinds of mistakes, the most frequent first."""
-    by_kind: dict[MistakeKind, list[FoundMistake]] = {}
-    for mistake in mistakes:
-        by_kind.setdefault(mistake.kind, []).append(mistake)
-    counted = [_counted(kind, found, len(mistakes)) for kind, found in by_kind.items()]
-    return tuple(sorted(counted, key=lambda kind: (-kind.count, kind.kind)))
-
-
-def _counted(kind: MistakeKind, found: Sequence[FoundMistake], total: int) -> KindCount:
-    deepest = len(DEPTHS) + 1
-    middle = float(np.median([mistake.plies or deepest for mistake in found]))
-    costly = sorted(found, key=lambda mistake: -mistake.loss)[:EXAMPLES]
-    return KindCount(
-        kind.value,
-        len(found),
-        share_of(len(found), total),
-        float(np.mean([mistake.loss for mistake in found])),
-        middle if middle < deepest else None,
-        tuple(mistake.example for mistake in costly),
-    )
+    kinds, deepest = [], len(DEPTHS) + 1
+    for kind in {mistake.kind for mistake in mistakes}:
+        found = [mistake for mistake in mistakes if mistake.kind == kind]
+        middle = float(np.median([mistake.plies or deepest for mistake in found]))
+        examples = tuple(each.example for each in sorted(found, key=lambda mistake: -mistake.loss)[:EXAMPLES])
+        loss, plies = float(np.mean([mistake.loss for mistake in found])), middle if middle < deepest else None
+        kinds.append(KindCount(kind.value, len(found), share_of(len(found), len(mistakes)), loss, plies, examples))
+    return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.kind)))
 
 
 # Openings
@@ -484,9 +442,28 @@ def openings_of(player: PlayerGames, moves: JudgedMoves, mistakes: Sequence[Foun
     for index, game in enumerate(player.games):
         name, eco = _named(game)
         found.setdefault((name, game.colour), []).append(index)
-        codes.setdefault((name, game.colour), set()).update(filter(None, [eco]))
-    ordered = sorted(found, key=lambda key: (-len(found[key]), key))
-    return tuple(_record(key, sorted(codes[key]), found[key], player, moves, mistakes) for key in ordered)
+        codes.setdefault((name, game.colour), set()).update({eco} - {""})
+    records = []
+    for name, colour in sorted(found, key=lambda key: (-len(found[key]), key)):
+        indices = found[name, colour]
+        scores = np.array([own for index in indices if (own := player.games[index].score) is not None])
+        score = mean_score(scores) if len(scores) else None
+        chosen = np.isin(moves.choices.games, indices)
+        record = OpeningRecord(
+            name=name,
+            eco=tuple(sorted(codes[name, colour])),
+            colour=COLOUR_NAMES[colour],
+            games=len(indices),
+            won=int((scores == 1).sum()),
+            drawn=int((scores == 0.5).sum()),
+            lost=int((scores == 0).sum()),
+            score=score,
+            is_enough=score is not None and len(scores) >= MIN_RESULTS and (score.high - score.low) / 2 <= MAX_ERROR,
+            moves=moves.group(name, chosen) if chosen.any() else None,
+            kinds=kinds_of([mistake for mistake in mistakes if chosen[mistake.index]]),
+        )
+        records.append(record)
+    return tuple(records)
 
 
 def _named(game: PlayerGame) -> tuple[str, str]:
@@ -494,34 +471,8 @@ def _named(game: PlayerGame) -> tuple[str, str]:
     fen = to_fen(game.start)
     if fen.split()[:4] != START_FEN.split()[:4]:
         return SET_UP, ""
-    opening = known_openings.opening_by(game.positions["key"][: known_openings.longest_opening() + 1].tolist())
+    longest = known_openings.longest_opening() + 1
+    opening = known_openings.opening_by(game.positions["key"][:longest].tolist())
     if opening is None:
         return f"other openings, 1.{san(fen, int(game.moves[0]))}", ""
     return opening.name.split(",")[0], opening.eco
-
-
-def _record(
-    key: tuple[str, int],
-    eco: Sequence[str],
-    indices: Sequence[int],
-    player: PlayerGames,
-    judged: JudgedMoves,
-    mistakes: Sequence[FoundMistake],
-) -> OpeningRecord:
-    name, colour = key
-    scores = np.array([own for index in indices if (own := player.games[index].score) is not None])
-    score = mean_score(scores) if len(scores) else None
-    chosen = np.isin(judged.choices.games, indices)
-    return OpeningRecord(
-        name=name,
-        eco=tuple(eco),
-        colour=COLOUR_NAMES[colour],
-        games=len(indices),
-        won=int((scores == 1).sum()),
-        drawn=int((scores == 0.5).sum()),
-        lost=int((scores == 0).sum()),
-        score=score,
-        is_enough=score is not None and len(scores) >= MIN_RESULTS and (score.high - score.low) / 2 <= MAX_ERROR,
-        moves=judged.group(name, chosen) if chosen.any() else None,
-        kinds=kinds_of([mistake for mistake in mistakes if chosen[mistake.index]]),
-    )

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from merino.app.console import explaining, shared
 from merino.core.board.fen import COLOUR_NAMES
-from merino.core.common import command, terminal, text
+from merino.core.common import terminal, text
 from merino.eval.families import default
-from merino.formats.sources import SourceError
 from merino.lab.people.games import MAX_CHOICES, games_of_player
 from merino.lab.people.profile import (
     MIN_CHOICES,
@@ -20,7 +19,6 @@ from merino.lab.people.profile import (
     as_object,
     profile_of,
 )
-from merino.study.errors import StudyError
 
 SHOWN = 6  # rows of a part, at most
 NOT_ENOUGH = "not enough games"
@@ -28,15 +26,11 @@ _NAME = 28  # columns of a row's name
 
 
 def run_profile(arguments: Sequence[str]) -> int:
-    """The command in a shell; raises CommandError."""
+    """The command in a shell; raises MerinoError."""
     args = _parser().parse_args(arguments)
-    with command.errors_named("profile", StudyError, SourceError):
-        player = games_of_player(args.file, args.player)
-        show = terminal.Progress(shared.progress_stream(args.quiet))
-        try:
-            profile = profile_of(player, default(), args.positions, explaining.default_analyser, show)
-        finally:
-            show.wipe()
+    player = games_of_player(args.file, args.player)
+    with terminal.Progress(shared.progress_stream(args.quiet)) as show:
+        profile = profile_of(player, default(), args.positions, explaining.default_analyser, show)
     print(json.dumps(as_object(profile)) if args.json else render(profile))
     return 0
 

@@ -8,7 +8,6 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell import account as shell
 from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN, to_fen
 from merino.core.board.game import Position
@@ -23,6 +22,7 @@ from merino.eval.linear.weights import SHIPPED
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import digest, load_net
 from merino.formats.packed import pack, unpack
+from merino.study import accounts
 from merino.study.accounts import (
     account_around,
     account_for,
@@ -222,7 +222,7 @@ def test_an_account_is_shown_in_characters_that_print(capsys: pytest.CaptureFixt
     account = account_for(load_evaluation("gen12"))
     assert account is not None
     strange = replace(account, source="a\x1b[2Jb\nc")
-    monkeypatch.setattr(shell, "account_for", lambda _: strange)
+    monkeypatch.setattr(accounts, "account_for", lambda _: strange)
     assert main(["account", "gen12"]) == 0
     head, blank, _ = capsys.readouterr().out.split("\n", 2)
     assert (head, blank) == (r"gen12 in the terms, from positions of a\x1b[2Jb\nc", "")

@@ -85,7 +85,7 @@ def test_a_game_outlives_the_console_however_it_ends(tmp_path: Path) -> None:
         if end == "the window is closed":
             console.exit_code()
         console = Keyboard(environment(tmp_path))
-        console.expect("Unfinished: a game of today, 1 move, you are White; resume goes on with it", STARTING_SECONDS)
+        console.expect("Unfinished: a game of today, 1 move, you are White; resume continues it", STARTING_SECONDS)
         console.type("resume\r")
         console.expect(r"The game goes on after 2 plies\. The engine's limit: depth 1\.")
     console.type("quit\r")

@@ -87,7 +87,7 @@ def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callab
     first.run("level 40 5 2", "skill 3", "e4", "Nf3", "black", "undo 1", "undo 2", None)
     first.leave()
     second = start()
-    assert second.greeting == "Unfinished: a game of today, 1 move, you are White; resume goes on with it.\n"
+    assert second.greeting == "Unfinished: a game of today, 1 move, you are White; resume continues it.\n"
     second.say("resume")
     mine, theirs = first.session.game, second.session.game
     assert second.moves == first.moves and len(second.moves) == 2
@@ -105,7 +105,7 @@ def test_a_game_that_an_older_merino_kept_goes_on(start: Callable[[], Console], 
     file.write_text(TODAYS)
     os.utime(file, (time.time() - DAY,) * 2)
     console = start()
-    assert console.greeting == "Unfinished: a game of yesterday, 2 moves, you are White; resume goes on with it.\n"
+    assert console.greeting == "Unfinished: a game of yesterday, 2 moves, you are White; resume continues it.\n"
     assert "move: a5" in console.say("resume"), "the engine is to move"
     assert console.moves[2] == "g1f3" and console.searcher.strength is not None
     assert str(console.session.game.pace).startswith("5 min for 40 moves")
@@ -176,7 +176,7 @@ def test_nothing_is_kept_where_nothing_was_played(start: Callable[[], Console], 
     assert "is kept:" not in console.run(f"load {file}", "undo", "redo", "st 3", "quit")
     assert not files_in(tmp_path)
     for line in ("quit", None):
-        assert console.run("new", "e4", line).endswith("kept: resume goes on with it when you are back.\n")
+        assert console.run("new", "e4", line).endswith("kept: resume continues it when you are back.\n")
 
 
 @pytest.mark.parametrize("lines", [("resign",), ("undo 2",), ("force", "draw")])

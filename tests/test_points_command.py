@@ -273,10 +273,10 @@ def test_without_matplotlib_a_picture_says_what_to_install(
 def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def locked(**_: object) -> None:
+    def locked(*_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("merino.core.common.sealed.tempfile.TemporaryFile", locked)
+    monkeypatch.setattr("merino.core.common.files._draft", locked)
     matrix = tmp_path / "m.csv"
     assert main(["points", "no-such-games.pgn", "--matrix", str(matrix)]) == 1
     assert f"points: cannot write '{matrix}': Permission denied" in capsys.readouterr().err

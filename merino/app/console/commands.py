@@ -951,6 +951,6 @@ def uci(session: Session) -> int:
 def leave(_: Session) -> int:
     """Leave Merino.
 
-    An unfinished game is kept: `resume` goes on with it in the next session.
+    An unfinished game is kept: `resume` continues it in the next session.
     """
     return 0

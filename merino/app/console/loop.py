@@ -166,7 +166,7 @@ def run_lines(session: Session, read: terminal.Reader) -> int:
             session.say("")
         if code is not None:
             if session.unfinished is not None and session.unfinished.holds_game:
-                session.say("The game is kept: resume goes on with it when you are back.")
+                session.say("The game is kept: resume continues it when you are back.")
             return code
 
 

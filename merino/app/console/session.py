@@ -122,7 +122,7 @@ class Session:
         if found is not None:
             self.left, day = found
             self._is_offered = True
-            self.say_wrapped(f"Unfinished: a game of {day}, {self.left.kept_words}; resume goes on with it.")
+            self.say_wrapped(f"Unfinished: a game of {day}, {self.left.kept_words}; resume continues it.")
 
     def resume(self) -> None:
         """Return to the game before this one; raises CommandError if there is none."""

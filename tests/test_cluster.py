@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -97,28 +97,22 @@ def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys
         assert capsys.readouterr().err == heard
 
 
-def test_where_nobody_answers_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("address", "heard"),
+    [
+        ("tcp://127.0.0.1:1", r"^there is no Dask scheduler at tcp://127\.0\.0\.1:1, or it"),
+        ("tls://127.0.0.1:1", "no connection to the cluster tls://127.0.0.1:1 is possible: TLS"),
+        ("", "there is no Dask scheduler at"),
+    ],
+)
+def test_where_no_scheduler_answers_a_sentence_says_so(
+    address: str, heard: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
-    address, heard = (
-        ClusterAddress("tcp://127.0.0.1:1"),
-        r"^there is no Dask scheduler at tcp://127\.0\.0\.1:1, or it",
-    )
-    with pytest.raises(WorkError, match=heard), session(address, Needs(), print):
-        pass
-
-
-def test_a_server_that_is_no_scheduler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = ClusterAddress.read(f"127.0.0.1:{server.getsockname()[1]}")
-        with pytest.raises(WorkError, match="there is no Dask scheduler at"), session(address, Needs(), print):
+    with socket.create_server(("127.0.0.1", 0)) as server:  # which answers nothing
+        wanted = ClusterAddress.read(address or f"127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(WorkError, match=heard), session(wanted, Needs(), print):
             pass
-    tls, heard = (
-        ClusterAddress("tls://127.0.0.1:1"),
-        "no connection to the cluster tls://127.0.0.1:1 is possible: TLS",
-    )
-    with pytest.raises(WorkError, match=heard), session(tls, Needs(), print):
-        pass
 
 
 def test_a_worker_of_another_version_or_without_a_program_is_refused() -> None:
@@ -268,21 +262,6 @@ def test_an_error_on_a_worker_names_it(local: ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OtherPlayer("x", ("/bin/true",))), NODES)
     with pytest.raises(MatchError, match=r"'x' does not start: .* \(worker tcp://127\.0\.0\.1:\d+\)$"):
         list(play_match(config, 2, 2, executor=local.executor))
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")
-def test_nobody_waits_for_a_worker_that_goes_while_it_is_measured(tmp_path: Path) -> None:
-    with DaskCluster(tmp_path) as cluster:
-        only = cluster.add()
-        with session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
-            measured = found.executor.each(time.sleep, 1000)
-            threading.Timer(0.5, kill, [only]).start()
-            for future in measured.popitem()[1]:
-                with pytest.raises(CancelledError):
-                    future.result(60)
-            late: Future[Any] = Future()
-            found.workers.note_own("tcp://gone", late)
-            assert late.cancelled()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")

@@ -28,20 +28,28 @@ def bytes_of(worker: Worker) -> bytes:
     return record.tobytes()
 
 
-def test_a_worker_that_has_searched_and_forgotten_equals_a_fresh_one() -> None:
-    table, stop_flag = TranspositionTable(1), np.zeros(1, dtype=np.uint64)
-    evaluation = default()
-    worker, fresh = (Worker(table, stop_flag, evaluation) for _ in range(2))
-    worker.set_root(Position(KIWIPETE), full_width=True)
+def workers(count: int) -> list[Worker]:
+    """Workers with one table."""
+    table, stop_flag, evaluation = TranspositionTable(1), np.zeros(1, dtype=np.uint64), default()
+    return [Worker(table, stop_flag, evaluation) for _ in range(count)]
+
+
+def search(worker: Worker, full_width: bool) -> None:
+    worker.set_root(Position(KIWIPETE), full_width=full_width)
     worker.limit_nodes(20_000)
     worker.deepen_until_stopped(1)
+
+
+def test_a_worker_that_has_searched_and_forgotten_equals_a_fresh_one() -> None:
+    worker, fresh = workers(2)
+    search(worker, full_width=True)
     assert bytes_of(worker) != bytes_of(fresh)
     worker.forget()
     assert bytes_of(worker) == bytes_of(fresh)
 
 
 def test_every_field_of_the_record_is_configuration_or_forgotten() -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
+    (worker,) = workers(1)
     worker.record.view(np.uint8)[:] = 255
     worker.forget()
     left = {name for name in SEARCH.names or () if worker.record[0][name].tobytes().strip(b"\0")}
@@ -49,24 +57,20 @@ def test_every_field_of_the_record_is_configuration_or_forgotten() -> None:
 
 
 def test_of_an_earlier_root_no_ply_is_left() -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
-    worker.set_root(Position(KIWIPETE), full_width=False)
-    worker.limit_nodes(20_000)
-    worker.deepen_until_stopped(1)
+    (worker,) = workers(1)
+    search(worker, full_width=False)
     assert worker.record[0]["plies"].tobytes().strip(b"\0")
     worker.set_root(Position(ENDING), full_width=False)
     assert not worker.record[0]["plies"].tobytes().strip(b"\0")
 
 
 def test_fail_highs_below_the_root_are_counted_again_in_each_search_of_it() -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
+    (worker,) = workers(1)
     worker.set_root(Position(KIWIPETE), full_width=False)
     for depth in range(1, 7):
-        for _ in worker.search_window(depth, None):
-            pass
+        list(worker.search_window(depth, None))
     worker.record[0]["plies"][1]["cutoffs"] = 10_000
-    for _ in worker.search_window(1, None):
-        pass
+    list(worker.search_window(1, None))
     assert worker.record[0]["plies"][1]["cutoffs"] < 100
 
 

@@ -54,14 +54,10 @@ def _fresh(searcher: Searcher) -> None:
 
 
 @pytest.mark.parametrize("kind", [TERMS, NETS])
-def test_a_stronger_player_sees_no_less_sharply(kind: str) -> None:
+def test_a_stronger_player_sees_no_less_sharply_and_a_rung_as_measured(kind: str) -> None:
     sights = [Strength(elo).sights(kind) for elo in range(MIN_ELO, MAX_ELO + 1, 10)]
     assert all(low <= high for weaker, stronger in pairwise(sights) for low, high in zip(weaker, stronger, strict=True))
     assert all(sum(weaker) < sum(stronger) for weaker, stronger in pairwise(sights))
-
-
-@pytest.mark.parametrize("kind", [TERMS, NETS])
-def test_a_rung_of_the_ladder_is_as_measured(kind: str) -> None:
     for rung in LADDERS[kind].rungs:
         assert Strength(rung.elo).sights(kind) == pytest.approx(rung.sights)
 
@@ -163,19 +159,19 @@ def test_who_is_winning_does_not_repeat_the_position(searcher: Searcher) -> None
 # The search
 
 
-def test_nodes_are_what_weak_play_is_allowed_and_not_time(searcher: Searcher) -> None:
-    searcher.strength = at_elo(1500)
-    line = searcher.search(Position(QUIET), Limits(movetime=60_000)).line
-    assert line is not None
-    assert line.nodes < len(Position(QUIET).legal_moves) * DEEP_SIGHTS[-1]
-    assert line.time_ms < 5000
-
-
-def test_fewer_nodes_asked_for_are_fewer_nodes(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MAX_ELO)
-    line = searcher.search(Position(QUIET), Limits(nodes=8000)).line
-    assert line is not None
-    assert line.nodes < 9024
+@pytest.mark.parametrize(
+    ("elo", "limits", "most"),
+    [
+        (1500, Limits(movetime=60_000), len(Position(QUIET).legal_moves) * DEEP_SIGHTS[-1]),
+        (MAX_ELO, Limits(nodes=8000), 9024),
+    ],
+)
+def test_nodes_are_what_weak_play_is_allowed_and_not_time(
+    searcher: Searcher, elo: int, limits: Limits, most: int
+) -> None:
+    searcher.strength = at_elo(elo)
+    line = searcher.search(Position(QUIET), limits).line
+    assert line is not None and line.nodes < most and line.time_ms < 5000
 
 
 def test_a_choice_that_is_stopped_at_once_is_a_legal_move(searcher: Searcher) -> None:
@@ -253,26 +249,16 @@ def test_levels_castle_rather_than_step_out_with_the_king(searcher: Searcher) ->
 # Full strength
 
 
-@pytest.mark.parametrize("why", ["analysing", "mate"])
-def test_analysis_is_never_weakened(searcher: Searcher, why: str) -> None:
-    limits = Limits(depth=6) if why == "analysing" else Limits(mate=3)
+@pytest.mark.parametrize("why", ["analysing", "mate", "no limit"])
+def test_analysis_is_never_weakened_and_full_strength_comes_back(searcher: Searcher, why: str) -> None:
+    limits = Limits(mate=3) if why == "mate" else Limits(depth=6)
     searcher.is_analysing = why == "analysing"
     full = searcher.search(Position(QUIET), limits).line
-    searcher.clear()
     searcher.strength = at_elo(MIN_ELO)
-    weak = searcher.search(Position(QUIET), limits).line
-    assert full is not None
-    assert weak is not None
-    assert (weak.nodes, weak.pv) == (full.nodes, full.pv)
-
-
-def test_full_strength_is_back_when_the_limit_is_gone(searcher: Searcher) -> None:
-    before = searcher.search(Position(QUIET), Limits(depth=6)).line
-    searcher.strength = at_elo(MIN_ELO)
-    searcher.search(Position(QUIET), Limits(depth=6))
-    searcher.strength = None
+    if why == "no limit":
+        searcher.search(Position(QUIET), limits)
+        searcher.strength = None
     searcher.clear()
-    after = searcher.search(Position(QUIET), Limits(depth=6)).line
-    assert before is not None
-    assert after is not None
-    assert (after.nodes, after.pv) == (before.nodes, before.pv)
+    other = searcher.search(Position(QUIET), limits).line
+    assert full is not None and other is not None
+    assert (other.nodes, other.pv) == (full.nodes, full.pv)

@@ -17,8 +17,6 @@ first, so that it may end at any time; `--games 0` only tells what is known. `--
 nothing. `--page` puts the tables into docs/lab/people.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -35,10 +33,8 @@ import chess
 import chess.engine
 import numpy as np
 
-from merino.core.common.files import write_whole
-from merino.core.common.work import RunName, begun, ordered, threads
-from merino.engine.search.choice import COLUMNS, DEEP_SIGHTS, FIRST_HABIT, SIGHTS, people
-from merino.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
+from merino.core.common import files, work
+from merino.engine.search import choice, strength
 from merino.eval.evaluation import Evaluation
 from merino.match.statistics import Z_95
 from tools.calibration_games import (
@@ -99,7 +95,10 @@ def key_of(player: Player) -> Any:
     """What a player is in a file of results, whatever its name: a level, or an evaluation with coefficients."""
     if player.is_anchor:
         return player.number
-    return [digest(evaluation_of(player.net)), *Strength(player.number).sights(NETS if player.net else TERMS)]
+    return [
+        digest(evaluation_of(player.net)),
+        *strength.Strength(player.number).sights(strength.NETS if player.net else strength.TERMS),
+    ]
 
 
 class Results:
@@ -141,9 +140,9 @@ def play_matches(
     judge = chess.engine.SimpleEngine.popen_uci(stockfish)
     with ExitStack() as stack:
         stack.callback(judge.quit)
-        workers, run = stack.enter_context(threads(at_a_time)), stack.enter_context(begun())
+        workers, run = stack.enter_context(work.threads(at_a_time)), stack.enter_context(work.begun())
         tasks = _tasks(matches, games // 2, results, lambda number: opening(judge, seed, number), (stockfish, run))
-        for done in stack.enter_context(closing(ordered(workers, play_pair, tasks, 2 * at_a_time))):
+        for done in stack.enter_context(closing(work.ordered(workers, play_pair, tasks, 2 * at_a_time))):
             if done is not None:
                 results.add(done)
     return [results.match(*match) for match in matches]
@@ -154,7 +153,7 @@ def _tasks(
     pairs: int,
     results: Results,
     opening_of: Callable[[int], chess.Board],
-    rest: tuple[str, RunName],
+    rest: tuple[str, work.RunName],
 ) -> Iterator[PairTask]:
     """The pairs to be played, each of the match whose result has the widest interval by then."""
     under_way = {match: len(results.match(*match).pairs) for match in matches}
@@ -224,7 +223,9 @@ def _pull(elo: float, other: float, share: float, games: int) -> tuple[float, fl
     return _ELO * games * (share - expected), _ELO**2 * games * expected * (1 - expected)
 
 
-def renamed(ladder: Ladder, elos: dict[Player, float], errors: dict[Player, float], evaluation: Evaluation) -> Ladder:
+def renamed(
+    ladder: strength.Ladder, elos: dict[Player, float], errors: dict[Player, float], evaluation: Evaluation
+) -> strength.Ladder:
     """The ladder with the measured Elos, in steps of 10, which must rise.
 
     Neighbours that the games do not tell apart, the stronger measured as the weaker, share a place 10 Elo apart. Raises
@@ -237,8 +238,8 @@ def renamed(ladder: Ladder, elos: dict[Player, float], errors: dict[Player, floa
         names.append(max(round(elo / 10) * 10, names[-1] + 10 if names else 0))
         if abs(names[-1] - elos[one]) > errors[one] + 10:
             raise SystemExit(f"the rungs do not rise at {one}: {elos[one]:.0f}; more games, or rungs farther apart")
-    rungs = [Rung(name, rung.sights) for name, rung in zip(names, ladder.rungs, strict=True)]
-    return Ladder(tuple(rungs), digest(evaluation))
+    rungs = [strength.Rung(name, rung.sights) for name, rung in zip(names, ladder.rungs, strict=True)]
+    return strength.Ladder(tuple(rungs), digest(evaluation))
 
 
 def _rising(values: Sequence[float], weights: Sequence[float]) -> list[float]:
@@ -254,13 +255,16 @@ def _rising(values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 def digest(evaluation: Evaluation) -> str:
     """A hash, 16 hex digits, of what levels choose by except rungs: the evaluation, and habits of players."""
-    others = people()
-    tastes = [COLUMNS[FIRST_HABIT:], *(each[FIRST_HABIT:].tolist() for each in (others.means, others.slopes))]
+    others = choice.people()
+    tastes = [
+        choice.COLUMNS[choice.FIRST_HABIT :],
+        *(each[choice.FIRST_HABIT :].tolist() for each in (others.means, others.slopes)),
+    ]
     text = json.dumps([evaluation.identity, *tastes, others.rating, others.low, others.high])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def as_toml(ladders: dict[str, Ladder]) -> str:
+def as_toml(ladders: dict[str, strength.Ladder]) -> str:
     """The contents of the file with these ladders."""
     lines = [
         f"# Levels of strength: the Elo of each rung, and the coefficients of searches of {_listed()} nodes",
@@ -275,7 +279,7 @@ def as_toml(ladders: dict[str, Ladder]) -> str:
 
 def _listed() -> str:
     """The nodes of all searches: "16, 128 and 1024"."""
-    *first, last = (*SIGHTS, *DEEP_SIGHTS)
+    *first, last = (*choice.SIGHTS, *choice.DEEP_SIGHTS)
     return f"{', '.join(map(str, first))} and {last}"
 
 
@@ -314,7 +318,9 @@ def tables(matches: Sequence[Match], elos: dict[Player, float], errors: dict[Pla
 def main(arguments: Sequence[str] | None = None) -> None:
     """Play the matches, print the table as it grows, and write the ladder unless names are only checked."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--kind", choices=(TERMS, NETS), default=TERMS, help="whose ladder (terms)")
+    parser.add_argument(
+        "--kind", choices=(strength.TERMS, strength.NETS), default=strength.TERMS, help="whose ladder (terms)"
+    )
     parser.add_argument("--check", nargs="+", type=int, metavar="ELO", help="measure these names, and write nothing")
     parser.add_argument("--games", type=int, default=200, help="a match (200)")
     parser.add_argument("--seed", type=int, default=1, help="of the openings (1)")
@@ -323,8 +329,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--stockfish", default=STOCKFISH)
     parser.add_argument("--page", action="store_true", help=f"put the tables into {PAGE.name} of docs/lab")
     args = parser.parse_args(arguments)
-    net = NET if args.kind == NETS else ""
-    ladder = LADDERS[args.kind]
+    net = NET if args.kind == strength.NETS else ""
+    ladder = strength.LADDERS[args.kind]
     names = args.check or [rung.elo for rung in ladder.rungs]
     every = possible(names, net)
     results = Results(every, args.state)
@@ -335,11 +341,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(text := tables(matches, elos, errors))
     if args.page:
         page = with_section(PAGE.read_text(encoding="utf-8"), f"levels-{args.kind}", text)
-        write_whole(PAGE, page.encode())
+        files.write_whole(PAGE, page.encode())
     if not args.check:
-        written = ladders_in(tomllib.loads(FILE.read_text(encoding="utf-8")))
+        written = strength.ladders_in(tomllib.loads(strength.FILE.read_text(encoding="utf-8")))
         written[args.kind] = renamed(ladder, elos, errors, evaluation_of(net))
-        write_whole(FILE, as_toml(written).encode())
+        files.write_whole(strength.FILE, as_toml(written).encode())
 
 
 if __name__ == "__main__":

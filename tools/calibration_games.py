@@ -1,7 +1,5 @@
 """The games of `tools/calibrate_strength.py`: players, openings, and pairs of games that any process can play."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import statistics
@@ -15,12 +13,7 @@ import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.common.work import Run, RunName, at_work
-from merino.engine.search.choice import Chooser, has_bare_king
-from merino.engine.search.known_openings import opening_lines
-from merino.engine.search.limits import MAX_PLY, Limits
-from merino.engine.search.parameters import parameters_for
-from merino.engine.search.searcher import Searcher
-from merino.engine.search.strength import Strength
+from merino.engine.search import choice, known_openings, limits, parameters, searcher, strength
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default, load_net
 from merino.match.statistics import Z_95
@@ -33,11 +26,11 @@ def evaluation_of(net: str) -> Evaluation:
     return load_net(net) if net else default()
 
 
-def chooser_of(net: str, stop_flag: np.ndarray | None = None) -> Chooser:
+def chooser_of(net: str, stop_flag: np.ndarray | None = None) -> choice.Chooser:
     """Chooses as levels with this net do, or for none with the terms; `stop_flag` as of Chooser."""
     evaluation = evaluation_of(net)
     stop = np.zeros(1, dtype=np.uint64) if stop_flag is None else stop_flag
-    return Chooser(evaluation, parameters_for(evaluation), stop)
+    return choice.Chooser(evaluation, parameters.parameters_for(evaluation), stop)
 
 
 def error_of_mean(values: Sequence[float]) -> float:
@@ -75,7 +68,7 @@ def opening(judge: chess.engine.SimpleEngine, seed: int, number: int) -> chess.B
     """By turns, a position about even after random moves, and one from a named opening: the same for each number."""
     random = Random(f"{seed} {number}")
     if number % 2:
-        return random.choice([board for _, board in opening_lines()]).copy()
+        return random.choice([board for _, board in known_openings.opening_lines()]).copy()
     return _random_opening(judge, random)
 
 
@@ -96,10 +89,10 @@ class OwnSide:
     """Merino at a level, in this process: its choices without the search that shows a line for each."""
 
     def __init__(self, player: Player) -> None:
-        self._player, self._strength, self._random = player, Strength(player.number), Random()
+        self._player, self._strength, self._random = player, strength.Strength(player.number), Random()
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._chooser = chooser_of(player.net, self._stop_flag)
-        self._technique = Searcher(1, evaluation=evaluation_of(player.net))
+        self._technique = searcher.Searcher(1, evaluation=evaluation_of(player.net))
         self._technique.strength = self._strength
 
     def begin(self, number: int) -> None:
@@ -108,8 +101,8 @@ class OwnSide:
 
     def move(self, position: Position, board: chess.Board) -> chess.Move:
         """A move in this position, which the board shows too."""
-        if has_bare_king(position, 1 - position.turn):
-            best = self._technique.search(position, Limits(depth=MAX_PLY)).best
+        if choice.has_bare_king(position, 1 - position.turn):
+            best = self._technique.search(position, limits.Limits(depth=limits.MAX_PLY)).best
         else:
             best = self._chooser.choose(position, position.legal_moves, self._strength, self._random).move
         if best is None:

@@ -5,8 +5,6 @@ The number is a signature of the search: it is the same on every machine, and ch
     python tools/check_bench.py
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 A real game is begun at the prompt, on a terminal of its own; what it shows is set as a page and photographed.
 """
 
-from __future__ import annotations
-
 import html
 import os
 import pty

@@ -9,8 +9,6 @@ called, each function counted when it is called first; a return is a stay in a m
 Functions that are compiled do not count, nor what is called while modules are loaded.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

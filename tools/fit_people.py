@@ -6,8 +6,6 @@ players and their slopes with the rating are written to `weights/people.toml`, b
 these numbers are kept; the games stay where they are.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter
@@ -20,26 +18,18 @@ from pathlib import Path
 import numpy as np
 
 from merino.core.board.bitboard import WHITE
-from merino.core.common.files import write_whole
-from merino.core.common.work import in_order
-from merino.engine.search.choice import (
-    COLUMNS,
-    FILE,
-    FIRST_HABIT,
-    FIRST_TERM,
-    SIGHTS,
-    People,
-    expected_scores,
-    shown_by,
-)
+from merino.core.common import files, work
+from merino.engine.search import choice
 from merino.eval.families import default
 from merino.eval.linear.family import LinearEvaluation
-from merino.formats.pgn_games import games_of, play_games
-from merino.formats.sources import open_source
+from merino.formats import pgn_games, sources
 from merino.lab.people.games import MAX_CHOICES, PlayerGames, choices_of, games_of_player
 from merino.learn.rescoring import Rescore
 
-WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])
+WIDE = np.repeat(
+    [30.0, 3.0, 1.0],
+    [choice.FIRST_HABIT, choice.FIRST_TERM - choice.FIRST_HABIT, len(choice.COLUMNS) - choice.FIRST_TERM],
+)
 MAX_STEPS = 40
 SMALL = 1e-8  # relative gain of a step that ends a fit
 
@@ -70,11 +60,13 @@ def shown_to(player: PlayerGames, evaluation: LinearEvaluation, most: int) -> Sh
     places = list(zip(choices.games.tolist(), choices.plies.tolist(), strict=True))
     moves_of = [np.concatenate([np.zeros(2, dtype=np.int64), player.games[game].moves]) for game, _ in places]
     before = np.array([moves[ply : ply + 2] for moves, (_, ply) in zip(moves_of, places, strict=True)])
-    firsts, moves, children, columns = shown_by(choices.positions, before)
+    firsts, moves, children, columns = choice.shown_by(choices.positions, before)
     owner = np.repeat(np.arange(len(choices)), np.diff(firsts))
     signs = np.where(choices.positions["side"] == WHITE, 1.0, -1.0)
-    for depth, nodes in enumerate(SIGHTS):
-        expected = expected_scores(signs[owner] * _scores(children, firsts, Rescore(nodes, evaluation)), evaluation.k)
+    for depth, nodes in enumerate(choice.SIGHTS):
+        expected = choice.expected_scores(
+            signs[owner] * _scores(children, firsts, Rescore(nodes, evaluation)), evaluation.k
+        )
         columns[:, depth] = expected - np.maximum.reduceat(expected, firsts[:-1])[owner]
     played = np.array([player.games[game].moves[ply] for game, ply in places])
     return Shown(firsts, np.flatnonzero(moves == played[owner]), columns)
@@ -83,7 +75,9 @@ def shown_to(player: PlayerGames, evaluation: LinearEvaluation, most: int) -> Sh
 def _scores(children: np.ndarray, firsts: np.ndarray, rescore: Rescore) -> np.ndarray:
     """White's scores after the moves."""
     stop, edges = np.zeros(1, dtype=np.uint64), [*firsts[:-1:TOGETHER].tolist(), int(firsts[-1])]
-    return np.concatenate([*in_order(lambda span: rescore.scores_of(children[slice(*span)], stop), pairwise(edges))])
+    return np.concatenate(
+        [*work.in_order(lambda span: rescore.scores_of(children[slice(*span)], stop), pairwise(edges))]
+    )
 
 
 def fit(shown: Shown, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,9 +116,9 @@ def _at(shown: Shown, precision: np.ndarray, at: np.ndarray) -> tuple[float, np.
 def frequent_players(path: Path, count: int, least: int) -> list[str]:
     """The players with the most games in a file, with at least so many."""
     games: Counter[str] = Counter()
-    with open_source(path) as source:
-        for text in games_of(source):
-            table = play_games(text.data, text.table, 2)
+    with sources.open_source(path) as source:
+        for text in pgn_games.games_of(source):
+            table = pgn_games.play_games(text.data, text.table, 2)
             for index in range(len(table)):
                 games.update(filter(None, {table.tag(index, "White"), table.tag(index, "Black")}))
     return [name for name, number in games.most_common(count) if number >= least]
@@ -140,20 +134,20 @@ def players_in(paths: Sequence[Path], players: int, least: int, positions: int) 
             print(f"{name}: {len(player.games)} games", file=sys.stderr, flush=True)
 
 
-def combined(ratings: np.ndarray, found: np.ndarray, variances: np.ndarray) -> People:
+def combined(ratings: np.ndarray, found: np.ndarray, variances: np.ndarray) -> choice.People:
     """What players with these coefficients, float64[players, columns], and their variances have in common."""
     known = ~np.isnan(ratings)
     middle = float(ratings[known].mean()) if known.any() else 2500.0
     away = np.where(known, (ratings - middle) / 100, 0.0)
-    means, slopes = np.zeros((2, len(COLUMNS)))
-    for column in range(len(COLUMNS)):
+    means, slopes = np.zeros((2, len(choice.COLUMNS)))
+    for column in range(len(choice.COLUMNS)):
         weights = 1 / (variances[:, column] + np.var(found[:, column]))
         means[column] = np.average(found[:, column], weights=weights)
         rest = found[:, column] - means[column]
         slope, error = _slope(away, rest, weights)
         slopes[column] = slope if abs(slope) > 2 * error else 0.0
     low, high = (float(ratings[known].min()), float(ratings[known].max())) if known.any() else (middle, middle)
-    return People(middle, low, high, means, slopes)
+    return choice.People(middle, low, high, means, slopes)
 
 
 def _slope(away: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
@@ -162,11 +156,11 @@ def _slope(away: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> tuple[flo
     return (float((weights * away * rest).sum()) / square, square**-0.5) if square else (0.0, np.inf)
 
 
-def as_toml(people: People, header: Sequence[str]) -> str:
+def as_toml(people: choice.People, header: Sequence[str]) -> str:
     """The contents of the file."""
     lines = [*(f"# {line}".rstrip() for line in header), ""]
     lines += [f"rating = {people.rating:.0f}", f"ratings = [{people.low:.0f}, {people.high:.0f}]", ""]
-    for name, mean, slope in zip(COLUMNS, people.means, people.slopes, strict=True):
+    for name, mean, slope in zip(choice.COLUMNS, people.means, people.slopes, strict=True):
         lines += [f'[columns."{name}"]', f"mean = {mean:.5g}", f"slope = {slope:.5g}", ""]
     return "\n".join(lines)
 
@@ -178,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--players", type=int, default=40, help="of each file, the most frequent ones (40)")
     parser.add_argument("--least", type=int, default=60, help="games that a player must have (60)")
     parser.add_argument("--positions", type=int, default=MAX_CHOICES, help=f"of a player ({MAX_CHOICES})")
-    parser.add_argument("--out", type=Path, default=FILE)
+    parser.add_argument("--out", type=Path, default=choice.FILE)
     args = parser.parse_args(arguments)
     ratings, found, variances = [], [], []
     for player, shown in players_in(args.files, args.players, args.least, args.positions):
@@ -193,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"Fitted on {date.today()} by tools/fit_people.py to {len(found)} players of {names},",
         f"{args.positions} positions each.",
     ]
-    write_whole(args.out, as_toml(people, header).encode())
+    files.write_whole(args.out, as_toml(people, header).encode())
     return 0
 
 

@@ -39,14 +39,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.app.console import shared
-from merino.core.common.errors import MerinoError
-from merino.core.common.terminal import LivePrinter
-from merino.core.common.work import FORMS, ClusterAddress, Needs, RemoteExecutor, cores, ordered, threads
+from merino.core.common import errors, terminal, work
+from merino.match import report, runner, statistics
 from merino.match.config import Clock, MatchConfig, TimeControl
 from merino.match.players import read_player
-from merino.match.report import summary
-from merino.match.runner import MatchOutput, run_match
-from merino.match.statistics import Z_95, moments
 
 NODES_OF_A_MILLISECOND = 400  # of a clock
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
@@ -76,7 +72,7 @@ def deals(numbers: int) -> Iterator[list[bool]]:
 def effects(blocks: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
     """Elo of the second value over the first, and its standard error, each float64[numbers]; NaN as long as unknown."""
     signs = np.array([[1.0 if second else -1.0 for second in block.second] for block in blocks])
-    pairs, shares, spreads = moments(np.array([block.pentanomial for block in blocks]))
+    pairs, shares, spreads = statistics.moments(np.array([block.pentanomial for block in blocks]))
     variance = pairs @ spreads / pairs.sum()  # of a pair's share
     information = signs.T @ (pairs[:, None] * signs)
     if np.linalg.matrix_rank(information) < len(information):
@@ -167,17 +163,19 @@ def play(deal: Deal, games: int, control: TimeControl, executor: Executor | None
     """Play a block; raises MatchError and WorkError, and KeyboardInterrupt with nothing of the block kept."""
     players = read_player(deal.players[0]), read_player(deal.players[1])
     config = MatchConfig(players, control, games=games, seed=deal.seed)
-    with LivePrinter() as show:
-        result = run_match(config, cores(), output=MatchOutput(None if executor else show), executor=executor)
+    with terminal.LivePrinter() as show:
+        result = runner.run_match(
+            config, work.cores(), output=runner.MatchOutput(None if executor else show), executor=executor
+        )
     if result.interrupted:
         raise KeyboardInterrupt
     names = [player.label for player in players]
-    print(summary(names, str(config), config.conditions, result.tally, None, result.seconds), file=sys.stderr)
+    print(report.summary(names, str(config), config.conditions, result.tally, None, result.seconds), file=sys.stderr)
     return Block(deal.second, result.tally.pairs.tolist())
 
 
 def play_all(
-    wanted: Iterator[Deal], games: int, control: TimeControl, remote: RemoteExecutor | None
+    wanted: Iterator[Deal], games: int, control: TimeControl, remote: work.RemoteExecutor | None
 ) -> Iterator[Block]:
     """Play blocks in their order: one after the other, or so many at once that a cluster has twice what it can do."""
     if remote is None:
@@ -186,8 +184,8 @@ def play_all(
         return
     at_once = max(1, -(-4 * remote.slots // games))
     with (
-        threads(at_once) as pool,
-        closing(ordered(pool, lambda deal: play(deal, games, control, remote), wanted, at_once)) as blocks,
+        work.threads(at_once) as pool,
+        closing(work.ordered(pool, lambda deal: play(deal, games, control, remote), wanted, at_once)) as blocks,
     ):
         try:
             yield from blocks
@@ -201,7 +199,7 @@ def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> s
     rows = ["| number | from | to | Elo |", "| --- | ---: | ---: | --- |"]
     found = zip(compared.items(), *(array.tolist() for array in effects(blocks)), strict=True)
     for (name, (first, second)), elo, error in sorted(found, key=lambda row: -row[1] / row[2]):
-        rows.append(f"| `{name}` | {first} | {second} | {elo:+.1f} ± {Z_95 * error:.1f} |")
+        rows.append(f"| `{name}` | {first} | {second} | {elo:+.1f} ± {statistics.Z_95 * error:.1f} |")
     return "\n".join(rows)
 
 
@@ -216,7 +214,7 @@ def main() -> None:
     clock = f"clocks in place of that, such as 1+0.01, counted in nodes, {NODES_OF_A_MILLISECOND} a millisecond"
     limit.add_argument("--tc", metavar="TC", help=clock)
     parser.add_argument("--evalfile", metavar="NET", help="evaluation of both players (the terms)")
-    parser.add_argument("--cluster", type=ClusterAddress.read, metavar="ADDRESS", help=FORMS)
+    parser.add_argument("--cluster", type=work.ClusterAddress.read, metavar="ADDRESS", help=work.FORMS)
     args = parser.parse_args()
     try:
         compared, fixed = read(args.file.read_text(encoding="utf-8"))
@@ -233,13 +231,13 @@ def main() -> None:
     )
     say = partial(print, file=sys.stderr)
     try:
-        with shared.cluster_executor(args.cluster, "screen", say, Needs()) as remote, kept.open("a") as file:
+        with shared.cluster_executor(args.cluster, "screen", say, work.Needs()) as remote, kept.open("a") as file:
             for block in play_all(wanted, args.games, conditions.control, remote):
                 blocks.append(block)
                 print(json.dumps(block._asdict()), file=file, flush=True)
     except KeyboardInterrupt:
         print(file=sys.stderr)
-    except MerinoError as error:
+    except errors.MerinoError as error:
         sys.exit(f"{args.file}: {error}")
     if len(blocks) < round_of(len(compared)):
         sys.exit(

@@ -1,7 +1,5 @@
 """Hooks of MkDocs for `make docs`: README, CHANGELOG and CONTRIBUTING become pages, with working links."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

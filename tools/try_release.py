@@ -6,8 +6,6 @@ time of the step, its CPU time, and the time since the start. With --make, the s
 `make run` instead of the wheel. With --tests, the tests of the sdist are run. Only imports the standard library.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

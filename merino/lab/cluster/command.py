@@ -1,22 +1,14 @@
 """`merino cluster [ADDRESS]`: explains how to make a cluster of machines, and checks one."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
-from concurrent.futures import CancelledError
-from contextlib import suppress
-from typing import Any
 
 from merino.app.console import shared
 from merino.app.shell.match import say
-from merino.core.common.command import errors_named
-from merino.core.common.text import aligned
-from merino.core.common.work import Needs, RemoteExecutor, WorkError
+from merino.core.common import command, text, work
 from merino.lab.cluster.connection import ClusterSession, session
+from merino.match import players, runner
 from merino.match.config import MatchConfig, TimeControl
-from merino.match.players import OwnPlayer
-from merino.match.runner import play_match
 
 PAGE = """\
 To use many machines for one task, start a Dask scheduler and a worker on each
@@ -58,8 +50,8 @@ def run_cluster(words: Sequence[str]) -> int:
         print(PAGE, end="")
         return 0
     with (
-        errors_named("cluster", WorkError),
-        session(args.address, Needs(), say) as found,
+        command.errors_named("cluster", work.WorkError),
+        session(args.address, work.Needs(), say) as found,
     ):
         return _show(found, args.games)
 
@@ -78,45 +70,19 @@ def _parser() -> shared.Parser:
 
 
 def _show(found: ClusterSession, games: int) -> int:
-    """Print the workers, then their speed in a match together."""
-    rates = _rates(found, games)
-    rows = [("worker", "host", "threads", "ready after", "games/s")]
+    """Print the workers, and their speed in a match together."""
+    rows = [("worker", "host", "threads", "ready after")]
     for address, worker in sorted(found.workers.ready.items()):
-        rate = f"{rates[address]:.2f}" if address in rates else "came late"
-        rows.append((address, worker["host"], str(worker["threads"]), f"{worker['seconds']:.1f} s", rate))
-    for line in aligned(rows, left=2):
-        print(line)
+        rows.append((address, worker["host"], str(worker["threads"]), f"{worker['seconds']:.1f} s"))
+    print("\n".join(text.aligned(rows, left=2)))
     for address, why in sorted(found.workers.refused.items()):
         print(f"{address}  cannot be used: it {why}")
     print("\n" + ", ".join(f"{name} {value}" for name, value in found.identity.items()))
-    print(f"{found.workers.size}: {sum(rates.values()):.2f} games/s, each at its own")
-    threads = found.workers.threads
-    together = _measure(threads * games, threads, found.executor)
-    print(f"one match of {threads * games} games: {together:.2f} games/s, with all overheads")
+    threads, player = found.workers.threads, players.OwnPlayer("default")
+    config, began = MatchConfig((player, player), TimeControl(nodes=NODES)), time.perf_counter()
+    played = sum(1 for _ in runner.play_match(config, threads * games, threads, executor=found.executor))
+    speed = played / (time.perf_counter() - began)
+    print(f"{found.workers.size}: {speed:.2f} games/s in one match of {played} games")
     if found.dashboard:
         print(f"Dask's dashboard is at {found.dashboard}")
     return 1 if found.workers.refused else 0
-
-
-def _rates(found: ClusterSession, games: int) -> dict[str, float]:
-    """Games per second of each worker with all of its threads playing, but of those that go meanwhile.
-
-    Raises WorkError if none is left.
-    """
-    measured: dict[str, list[Any]] = found.executor.each(_measure, games)
-    rates = {}
-    for address, futures in measured.items():
-        with suppress(CancelledError):
-            rates[address] = sum(future.result() for future in futures)
-    if not rates:
-        raise WorkError("all workers went while they were measured")
-    return rates
-
-
-def _measure(games: int, at_a_time: int = 1, executor: RemoteExecutor | None = None) -> float:
-    """Games per second of a match: of one thread, on a worker, or of all workers together."""
-    player = OwnPlayer("default")
-    config = MatchConfig((player, player), TimeControl(nodes=NODES))
-    began = time.perf_counter()
-    played = sum(1 for _ in play_match(config, games, at_a_time, executor=executor))
-    return played / (time.perf_counter() - began)

@@ -6,8 +6,6 @@ to one that joins late as soon as it is ready; all this is Dask's own scheduling
 then does the same seed give the same games.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os
@@ -30,15 +28,12 @@ from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
 from distributed import Future as DaskFuture
 from distributed.core import Status
 
-from merino.core.common.about import __version__
-from merino.core.common.errors import MerinoError
-from merino.core.common.files import lock
+from merino.core.common import about, errors, files
 from merino.core.common.text import counted
 from merino.core.common.work import Needs, RemoteExecutor, RunName, WorkError, stop_here
 from merino.core.compiled.cache import CACHE_GROUPS
 from merino.core.compiled.jit import CACHE
-from merino.eval.linear.sets import TermSetError, version_of_own_set
-from merino.eval.linear.weights import DEFAULT_FILE
+from merino.eval.linear import sets, weights
 
 Say = Callable[[str], object]
 STOP_SECONDS = 5.0  # the time to wait for an answer of busy workers
@@ -56,18 +51,12 @@ class Workers:
         self._say, self._changed = say, threading.Condition()
         self._compiling: set[str] = set()
         self._remarks: set[str] = set()  # said already: all workers of a machine make the same
-        self._own: dict[str, list[Future[Any]]] = {}  # work that only this worker can do, by address
         self._has_begun = self._is_closing = False
-
-    @property
-    def threads_by_address(self) -> dict[str, int]:
-        """The threads of each ready worker."""
-        return {address: int(report["threads"]) for address, report in list(self.ready.items())}
 
     @property
     def threads(self) -> int:
         """The threads of all ready workers."""
-        return sum(self.threads_by_address.values())
+        return sum(int(report["threads"]) for report in list(self.ready.values()))
 
     @property
     def size(self) -> str:
@@ -106,23 +95,12 @@ class Workers:
         with self._changed:
             was_ready = self.ready.pop(address, None) is not None
             self._compiling.discard(address)
-            own = self._own.pop(address, [])
             self._changed.notify_all()
-        for future in own:
-            future.cancel()
         if was_ready:
             verb = "is" if self.threads == 1 else "are"
             threads = f"{counted(self.threads, 'thread')} {verb} left"
             left = threads if self.ready else "no worker is left, waiting for a new one"
             self._say(f"Worker {address} is gone; others repeat its unfinished work: {left}.")
-
-    def note_own(self, address: str, future: Future[Any]) -> None:
-        """Cancel this work, which only the worker at `address` can do, if that goes or has gone."""
-        with self._changed:
-            if is_there := address in self.ready:
-                self._own.setdefault(address, []).append(future)
-        if not is_there:
-            future.cancel()
 
     def scheduler_is_gone(self) -> None:
         """The connection to the scheduler has ended."""
@@ -195,23 +173,8 @@ class ClusterExecutor(RemoteExecutor):
         with suppress(TimeoutError, OSError):
             self.client.cancel(list(self.under_way.values()), force=True)
 
-    def each(self, work: Callable[..., Any], *args: Any) -> dict[str, list[Future[Any]]]:
-        """Let every thread of every worker do the same: the futures by address, cancelled where the worker goes."""
-        self._check()
-        found = {
-            address: [self._as_future(self._hand_out(work, args, address)) for _ in range(threads)]
-            for address, threads in self._workers.threads_by_address.items()
-        }
-        for address, futures in found.items():
-            for future in futures:
-                self._workers.note_own(address, future)
-        return found
-
-    def _hand_out(self, work: Callable[..., Any], args: tuple[Any, ...], worker: str | None = None) -> DaskFuture:
-        only: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": False}
-        return self.client.submit(
-            _do, self._stand_in(work), *args, pure=False, resources={self._workers.name: 1}, **only
-        )
+    def _hand_out(self, work: Callable[..., Any], args: tuple[Any, ...]) -> DaskFuture:
+        return self.client.submit(_do, self._stand_in(work), *args, pure=False, resources={self._workers.name: 1})
 
     def _stand_in(self, work: Callable[..., Any]) -> DaskFuture | Callable[..., Any]:
         """The form of `work` in a message: itself if it is a function, which is sent by name."""
@@ -283,7 +246,7 @@ def _do(work: Callable[..., Any], *args: Any) -> Any:
     """Work on a worker; an error for the user names the worker."""
     try:
         return work(*args)
-    except MerinoError as error:
+    except errors.MerinoError as error:
         error.args = (f"{error} (worker {get_worker().address})",)
         raise
 
@@ -307,9 +270,9 @@ def identity() -> dict[str, str]:
             digest.update(path.relative_to(root).as_posix().encode())
             digest.update(path.read_bytes())
     return {
-        "Merino": __version__,
+        "Merino": about.__version__,
         "code": digest.hexdigest()[:12],
-        "weights": hashlib.sha256(DEFAULT_FILE.read_bytes()).hexdigest()[:12],
+        "weights": hashlib.sha256(weights.DEFAULT_FILE.read_bytes()).hexdigest()[:12],
         "own terms": _own_terms(),
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "numba": numba.__version__,
@@ -320,8 +283,8 @@ def identity() -> dict[str, str]:
 def _own_terms() -> str:
     """The version of the user's set of terms, which other processes know by its file's name alone; NONE without one."""
     try:
-        return version_of_own_set() or NONE
-    except TermSetError as error:
+        return sets.version_of_own_set() or NONE
+    except sets.TermSetError as error:
         return f"that are faulty ({error})"  # reported where they are needed
 
 
@@ -402,9 +365,9 @@ def _alone(say: Callable[[str], object]) -> Iterator[None]:
         yield
         return
     with file:
-        if not lock(file, SILENT_SECONDS):
+        if not files.lock(file, SILENT_SECONDS):
             say(f"{platform.node()}: waiting up to {LOCK_SECONDS:.0f} s for another process that compiles")
-            if not lock(file, LOCK_SECONDS):
+            if not files.lock(file, LOCK_SECONDS):
                 say(f"{platform.node()}: another process holds '{file.name}' for too long; compiling without it")
         yield
 

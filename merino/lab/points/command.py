@@ -5,9 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from merino.app.console import shared
-from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.options import add_options, given
-from merino.core.common.terminal import Progress
+from merino.core.common import command, options, terminal
 from merino.formats.sources import SourceError, find_files, plain_name
 from merino.lab.points import games, report
 from merino.lab.points.games import Draws, PointsRequest, PointsSource, Wanted
@@ -18,18 +16,20 @@ from merino.study.errors import StudyError
 def run_points(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if there was something to estimate; raises CommandError."""
     args = points_parser().parse_args(arguments)
-    request, stream = PointsRequest(**given(vars(args), PointsRequest)), shared.progress_stream(args.quiet)
+    request, stream = PointsRequest(**options.given(vars(args), PointsRequest)), shared.progress_stream(args.quiet)
     if request.result in (Wanted.WON, Wanted.LOST) and not request.player:
-        raise UsageError(f"points: --result {request.result} needs --player")
+        raise command.UsageError(f"points: --result {request.result} needs --player")
     if args.matrix and (request.features or request.by is games.By.PHASE):
-        raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
+        raise command.UsageError(
+            "points: --matrix writes the five differences alone; leave out --features and --by phase"
+        )
     shared.check_picture(args.plot, "points")
     if args.matrix:
         shared.check_output(args.matrix, "points")
-    with errors_named("points", SourceError, StudyError):
+    with command.errors_named("points", SourceError, StudyError):
         files = find_files(args.files)
         shared.check_apart([args.matrix, args.plot], files, "points")
-        with Progress(stream) as show:
+        with terminal.Progress(stream) as show:
             sources = [games.read_source(path, request, show) for path in files]
         for source in () if args.quiet else sources:
             _print_faults(source)
@@ -37,10 +37,14 @@ def run_points(arguments: Sequence[str]) -> int:
     if left_out and not args.quiet:
         print(f"smaller sets, not shown (--min-games, --top): {left_out}", file=sys.stderr)
     if args.plot and len(sets) > report.MAX_SETS:
-        raise CommandError(f"points: a picture shows at most {report.MAX_SETS} sets, not {len(sets)}; see --top")
+        raise command.CommandError(
+            f"points: a picture shows at most {report.MAX_SETS} sets, not {len(sets)}; see --top"
+        )
     if args.matrix:
         if len(sets) > 1:
-            raise CommandError(f"points: --matrix writes one set of games, but there are {len(sets)}; choose one")
+            raise command.CommandError(
+                f"points: --matrix writes one set of games, but there are {len(sets)}; choose one"
+            )
         matrix = games.render_matrix(sets[0][1], plain_name(args.matrix).suffix.lower())
         shared.write_output(args.matrix, matrix.encode(), "points")
     values, too_small = values_of(sets, request)
@@ -48,7 +52,7 @@ def run_points(arguments: Sequence[str]) -> int:
         print(f"{label}: left out, too few games to fit: {count}", file=sys.stderr)
     if not values:
         kind = "decided " if request.draws is Draws.SKIP else ""
-        raise CommandError(f"points: needs two {kind}games, one of them with more pawns on one side")
+        raise command.CommandError(f"points: needs two {kind}games, one of them with more pawns on one side")
     if args.plot:
         shared.write_output(args.plot, report.draw(values, shared.ending_of(args.plot)), "points")
     if args.json:
@@ -71,7 +75,7 @@ def points_parser() -> shared.Parser:
     )
     sentence = "PGN, plain or compressed, or a file that --matrix wrote"
     parser.add_argument("files", nargs="+", metavar="FILE", help=sentence)
-    add_options(parser, PointsRequest)
+    options.add_options(parser, PointsRequest)
     sentence = "write the material vectors: plain text or .csv, compressed or not"
     parser.group(shared.OUTPUT).add_argument("--matrix", type=shared.file_path, metavar="FILE", help=sentence)
     shared.add_plot(parser, "the score graph")

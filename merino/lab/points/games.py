@@ -25,20 +25,17 @@ from unicodedata import normalize
 
 import numpy as np
 
-from merino.core.board.bitboard import BISHOP, KNIGHT, PAWN, PIECE_LETTERS, QUEEN, ROOK, ZERO, popcount
-from merino.core.board.makemove import make
-from merino.core.board.movegen import is_noisy
+from merino.core.board import bitboard, makemove, movegen
 from merino.core.board.position import POSITION, pieces_of
-from merino.core.common.options import Option
-from merino.core.common.work import in_order
+from merino.core.common import options, work
+from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record
 from merino.eval.material import FULL_SET, units
 from merino.formats import pgn_games, sources
 from merino.formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 from merino.study.errors import StudyError
 
-PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
+PIECES = bitboard.PIECE_LETTERS[: bitboard.QUEEN + 1]  # of the columns
 PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")
 COLUMNS = (*PIECES, "result", "game")  # of a matrix
 FEATURES = ("bishop pair", "knight by friendly pawns", "rook by friendly pawns", "queen with knight", "last pawn")
@@ -107,26 +104,36 @@ class PointsRequest:
     A game without a tag that a filter needs is left out.
     """
 
-    draws: Annotated[Draws, "drawn games: leave them out (Medvedev's way) or count half a point", Option()] = Draws.SKIP
-    seed: Annotated[int, "seed of the samples behind the intervals", Option("N")] = 2015
+    draws: Annotated[Draws, "drawn games: leave them out (Medvedev's way) or count half a point", options.Option()] = (
+        Draws.SKIP
+    )
+    seed: Annotated[int, "seed of the samples behind the intervals", options.Option("N")] = 2015
     features: Annotated[
-        bool, "add features: bishop pair, friendly pawns, queen with knight, the last pawn", Option()
+        bool, "add features: bishop pair, friendly pawns, queen with knight, the last pawn", options.Option()
     ] = False
-    player: Annotated[str | None, "only games of this player, with either colour", Option("NAME", group=_GAMES)] = None
+    player: Annotated[
+        str | None, "only games of this player, with either colour", options.Option("NAME", group=_GAMES)
+    ] = None
     result: Annotated[
-        Wanted | None, "only games with this result; won and lost need --player", Option(group=_GAMES)
+        Wanted | None, "only games with this result; won and lost need --player", options.Option(group=_GAMES)
     ] = None
-    min_elo: Annotated[int | None, "only games with both players rated N or more", Option("N", group=_GAMES)] = None
-    max_elo: Annotated[int | None, "only games with both players rated N or less", Option("N", group=_GAMES)] = None
+    min_elo: Annotated[
+        int | None, "only games with both players rated N or more", options.Option("N", group=_GAMES)
+    ] = None
+    max_elo: Annotated[
+        int | None, "only games with both players rated N or less", options.Option("N", group=_GAMES)
+    ] = None
     max_elo_gap: Annotated[
-        int | None, "only games whose players' ratings differ by N or less", Option("N", group=_GAMES)
+        int | None, "only games whose players' ratings differ by N or less", options.Option("N", group=_GAMES)
     ] = None
-    eco: Annotated[str, "only openings whose ECO code begins with CODE: B, B9, B90", Option("CODE", group=_GAMES)] = ""
+    eco: Annotated[
+        str, "only openings whose ECO code begins with CODE: B, B9, B90", options.Option("CODE", group=_GAMES)
+    ] = ""
     by: Annotated[
-        By | None, "divide the games, or their positions by phase, into sets to compare", Option(group=_SETS)
+        By | None, "divide the games, or their positions by phase, into sets to compare", options.Option(group=_SETS)
     ] = None
-    min_games: Annotated[int, "leave out sets with fewer games", Option("N", group=_SETS)] = 100
-    top: Annotated[int, "show the N largest sets", Option("N", 1, group=_SETS)] = 20
+    min_games: Annotated[int, "leave out sets with fewer games", options.Option("N", group=_SETS)] = 100
+    top: Annotated[int, "show the N largest sets", options.Option("N", 1, group=_SETS)] = 20
 
     @property
     def filters(self) -> str:
@@ -222,11 +229,11 @@ def joined(parts: Sequence[Vectors]) -> Vectors:
 @kernel
 def _features_of(position, colour):
     """The FEATURES of a side."""
-    pawns = popcount(pieces_of(position, colour, PAWN))
-    knights = popcount(pieces_of(position, colour, KNIGHT))
-    bishops = popcount(pieces_of(position, colour, BISHOP))
-    rooks = popcount(pieces_of(position, colour, ROOK))
-    has_queen = pieces_of(position, colour, QUEEN) != ZERO
+    pawns = bitboard.popcount(pieces_of(position, colour, bitboard.PAWN))
+    knights = bitboard.popcount(pieces_of(position, colour, bitboard.KNIGHT))
+    bishops = bitboard.popcount(pieces_of(position, colour, bitboard.BISHOP))
+    rooks = bitboard.popcount(pieces_of(position, colour, bitboard.ROOK))
+    has_queen = pieces_of(position, colour, bitboard.QUEEN) != bitboard.ZERO
     return (
         int(bishops >= 2),
         knights * (pawns - NEUTRAL_PAWNS),
@@ -247,8 +254,8 @@ def phase_of(position):
 def _write_row(position, row):
     """Fill `row`, int8[11]: the balance, the features, the phase."""
     for kind in range(len(PIECES)):
-        white_pieces = popcount(position.pieces[kind] & position.colours[0])
-        row[kind] = white_pieces - popcount(position.pieces[kind] & position.colours[1])
+        white_pieces = bitboard.popcount(position.pieces[kind] & position.colours[0])
+        row[kind] = white_pieces - bitboard.popcount(position.pieces[kind] & position.colours[1])
     white, black = _features_of(position, 0), _features_of(position, 1)
     for index in range(len(FEATURES)):
         row[len(PIECES) + index] = white[index] - black[index]
@@ -271,14 +278,14 @@ def _extract(table, numbers, starts, moves, watched, rows, game):
     stack, last, found = np.zeros(2, dtype=POSITION), np.zeros(_COLUMNS, dtype=np.int8), 0
     for index in range(len(numbers)):
         record = table[numbers[index]]
-        copy_record(stack[0], starts[record.position])
+        memory.copy_record(stack[0], starts[record.position])
         last[:] = _NO_VECTOR
         quiet = 0
         for ply in range(record.plies):
             before, after = stack[ply & 1], stack[(ply + 1) & 1]
             move = np.int64(moves[record.first + ply])
-            make(after, before, move)
-            quiet = 0 if is_noisy(before, move) or after.checkers != ZERO else quiet + 1
+            makemove.make(after, before, move)
+            quiet = 0 if movegen.is_noisy(before, move) or after.checkers != bitboard.ZERO else quiet + 1
             if quiet >= QUIET_PLIES:
                 _write_row(after, rows[found])
                 if _is_new(rows[found], last, watched):
@@ -410,7 +417,7 @@ def read_source(path: Path, request: PointsRequest, progress: ShowShare) -> Poin
                 raise StudyError(f"'{stream.name}' is a matrix: it has no positions, which features and phases need")
             return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines())))
         parts = []
-        for part in in_order(part_of, pgn_games.games_of(stream)):
+        for part in work.in_order(part_of, pgn_games.games_of(stream)):
             parts.append(part)
             progress(f"Reading {stream.name}", stream.done)
     vectors, faults, unfinished = zip(*parts, strict=True)

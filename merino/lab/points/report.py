@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common import text
-from merino.core.common.sealed import finite
+from merino.core.common import sealed, text
 from merino.core.common.text import GREY, aligned, rounded
-from merino.lab.points import values
-from merino.lab.points.games import PIECE_NAMES, PIECES, Draws
+from merino.lab.points import games, values
 from merino.lab.points.values import MAX_BALANCE, Claim, Fit, Interval, PointValues, ScoreGraph
 from merino.match.statistics import wilson_interval
 
@@ -19,7 +17,7 @@ BAR_CELLS = 40  # characters from score 0 to score 1
 MAX_SETS = 6  # curves of a picture that can still be distinguished
 MIN_VECTORS = 30  # behind a point where several sets share the picture
 OTHER_ALPHAS = (0.1, 0.2)  # of the picture, for comparison: those of Medvedev's graph
-_DRAWS = {Draws.SKIP: "drawn games left out", Draws.HALF: "drawn games as half a point"}
+_DRAWS = {games.Draws.SKIP: "drawn games left out", games.Draws.HALF: "drawn games as half a point"}
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # also for the colour-blind
 _MIN_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
 
@@ -47,11 +45,13 @@ def render(sets: Sequence[PointValues]) -> str:
 
 def _values(fits: Sequence[tuple[str, Fit, bool]]) -> list[str]:
     """A column for one set, or a row for each of several: alpha and the proved values, with their intervals."""
-    rows = [["", "alpha", *(name.capitalize() for name in PIECE_NAMES)]]
+    rows = [["", "alpha", *(name.capitalize() for name in games.PIECE_NAMES)]]
     for label, fit, is_proved in fits:
-        values = [_with_interval(fit.values[index], fit.interval_of_piece(index)) for index in range(1, len(PIECES))]
+        values = [
+            _with_interval(fit.values[index], fit.interval_of_piece(index)) for index in range(1, len(games.PIECES))
+        ]
         rows.append([label, _with_interval(fit.alpha, fit.alpha_interval, 3)])
-        rows[-1] += [_number(fit.values[0]), *values] if is_proved else ["-"] * len(PIECES)
+        rows[-1] += [_number(fit.values[0]), *values] if is_proved else ["-"] * len(games.PIECES)
     return aligned(rows if len(fits) > 1 else [list(row) for row in zip(*rows, strict=True)])
 
 
@@ -77,7 +77,7 @@ def _remarks(sets: Sequence[PointValues]) -> Iterator[str]:
             yield f"{name}A pawn more has not helped in these games, so nothing can be said in pawns."
         elif not each.fit.is_proved:
             yield f"{name}These games do not prove that a pawn more helps, so there are no values."
-        unseen = [PIECE_NAMES[index] for index in range(len(PIECES)) if math.isnan(each.fit.weights[index])]
+        unseen = [games.PIECE_NAMES[index] for index in range(len(games.PIECES)) if math.isnan(each.fit.weights[index])]
         if unseen:
             yield f"{name}The balance never held a {' or a '.join(unseen)}."
         if each.by_game and each.fitted_games < FEW_GAMES:
@@ -127,9 +127,9 @@ def as_object(points: PointValues) -> dict[str, Any]:
     capablanca = [
         {
             "condition": claim.name,
-            "left": finite(fit.worth(np.maximum(claim.counts, 0))),
-            "right": finite(fit.worth(np.maximum(-claim.counts, 0))),
-            "difference": finite(fit.worth(claim.counts)),
+            "left": sealed.finite(fit.worth(np.maximum(claim.counts, 0))),
+            "right": sealed.finite(fit.worth(np.maximum(-claim.counts, 0))),
+            "difference": sealed.finite(fit.worth(claim.counts)),
             **_verdict_object(claim, fit),
         }
         for claim in values.CONDITIONS
@@ -140,13 +140,18 @@ def as_object(points: PointValues) -> dict[str, Any]:
         "by_game": points.by_game,
         **_fit_object(fit),
         "weights": _by_piece(fit.weights),
-        "other": {"draws": points.draws.other, "alpha": finite(other.alpha), "values": _by_piece(other.values)},
+        "other": {"draws": points.draws.other, "alpha": sealed.finite(other.alpha), "values": _by_piece(other.values)},
         "capablanca": capablanca,
         "score_graph": {
-            "alpha": finite(graph.alpha),
+            "alpha": sealed.finite(graph.alpha),
             "beyond": graph.beyond,
             "bins": [
-                {"balance": balance, "vectors": count, "score": finite(score), "expected": finite(expected)}
+                {
+                    "balance": balance,
+                    "vectors": count,
+                    "score": sealed.finite(score),
+                    "expected": sealed.finite(expected),
+                }
                 for balance, count, score, expected in bins
             ],
         },
@@ -156,11 +161,11 @@ def as_object(points: PointValues) -> dict[str, Any]:
             {
                 "feature": claim.name,
                 "claim": claim.sentence,
-                "value": finite(rich.values[column]),
+                "value": sealed.finite(rich.values[column]),
                 **_verdict_object(claim, rich),
                 "interval": _pair(rich.interval_of_piece(column)),
             }
-            for column, claim in enumerate(values.STUDIED, len(PIECES))
+            for column, claim in enumerate(values.STUDIED, len(games.PIECES))
         ]
         data["with_features"] = {"vectors": rich.vectors, **_fit_object(rich), "features": features}
     return data
@@ -174,15 +179,15 @@ def _verdict_object(claim: Claim, fit: Fit) -> dict[str, Any]:
 def _fit_object(fit: Fit) -> dict[str, Any]:
     """The steepness and the values of the pieces with their intervals."""
     return {
-        "alpha": finite(fit.alpha),
+        "alpha": sealed.finite(fit.alpha),
         "alpha_interval": _pair(fit.alpha_interval),
-        "values": _by_piece(fit.values[: len(PIECES)]),
-        "intervals": {piece: _pair(fit.interval_of_piece(index)) for index, piece in enumerate(PIECES)},
+        "values": _by_piece(fit.values[: len(games.PIECES)]),
+        "intervals": {piece: _pair(fit.interval_of_piece(index)) for index, piece in enumerate(games.PIECES)},
     }
 
 
 def _by_piece(numbers: np.ndarray) -> dict[str, float | None]:
-    return {piece: finite(number) for piece, number in zip(PIECES, numbers.tolist(), strict=True)}
+    return {piece: sealed.finite(number) for piece, number in zip(games.PIECES, numbers.tolist(), strict=True)}
 
 
 def _pair(interval: Interval) -> list[float] | None:

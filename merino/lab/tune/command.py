@@ -17,28 +17,19 @@ import numpy as np
 from merino.app.console import shared
 from merino.app.shell.match import time_control
 from merino.core.board.fen import FenError
-from merino.core.common import work
+from merino.core.common import errors, files, interrupt, options, terminal, work
 from merino.core.common.command import UsageError, errors_named
-from merino.core.common.errors import MerinoError
-from merino.core.common.files import is_there, writing
-from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.options import Option, add_options, given
-from merino.core.common.terminal import LivePrinter, Progress
 from merino.core.common.text import counted
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
 from merino.formats.openings import OpeningError
-from merino.lab.tune import parameters, simulator, tuning
+from merino.lab.tune import parameters, rules, simulator, tuning
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.parameters import TunedParameter, TuneError
-from merino.lab.tune.rules import FIRST_TAU2
 from merino.lab.tune.scan import add_scan
 from merino.lab.tune.tuning import Configuration, Tune, load_tune
-from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
-from merino.match.games import MatchError
+from merino.match import config, games, report, runner
 from merino.match.players import OwnPlayer, Player, command_of
-from merino.match.report import live_line
-from merino.match.runner import MatchOutput, run_match
 
 Say = Callable[[str], object]
 
@@ -73,21 +64,21 @@ class Simulation:
     """What `simulate` plays in each setting."""
 
     methods: Annotated[
-        tuple[str, ...], _SOME, Option("NAME,NAME", read=_methods, default=",".join(simulator.PAPER))
+        tuple[str, ...], _SOME, options.Option("NAME,NAME", read=_methods, default=",".join(simulator.PAPER))
     ] = tuple(simulator.PAPER)
-    parameters: Annotated[tuple[int, ...], "numbers of parameters", Option("N,N", read=_sizes, default="1,4,16,64")] = (
-        simulator.SIZES
-    )
-    pairs: Annotated[int, "game pairs per run", Option("N", 1)] = simulator.PAIRS
-    runs: Annotated[int, "runs per cell", Option("N", 2)] = simulator.RUNS
+    parameters: Annotated[
+        tuple[int, ...], "numbers of parameters", options.Option("N,N", read=_sizes, default="1,4,16,64")
+    ] = simulator.SIZES
+    pairs: Annotated[int, "game pairs per run", options.Option("N", 1)] = simulator.PAIRS
+    runs: Annotated[int, "runs per cell", options.Option("N", 2)] = simulator.RUNS
     ahead: Annotated[int, tuning.AHEAD_SENTENCE, tuning.AHEAD] = 1
-    seed: Annotated[int, "seed of all random numbers", Option("N")] = 1
+    seed: Annotated[int, "seed of all random numbers", options.Option("N")] = 1
 
 
 def run_spsa(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it ran; raises CommandError."""
     args = spsa_parser().parse_args(list(arguments))
-    with errors_named("spsa", TuneError, EvaluationError, MatchError, FenError, work.WorkError):
+    with errors_named("spsa", TuneError, EvaluationError, games.MatchError, FenError, work.WorkError):
         code: int = args.run(args)
     return code
 
@@ -119,7 +110,7 @@ def spsa_parser() -> shared.Parser:
     simulate.add_argument(
         "settings", nargs="*", type=_setting, default=[simulator.SETTING], metavar="SETTING", help=sentence
     )
-    add_options(simulate, Simulation)
+    options.add_options(simulate, Simulation)
     shared.add_concurrency(simulate, "runs")
     shared.add_json(simulate, "print a list of JSON objects, one per cell")
     shared.add_quiet(simulate)
@@ -132,9 +123,9 @@ def spsa_parser() -> shared.Parser:
         "merino spsa tune options.txt --engine stash-bot --tc 8+0.08",
     )
     _add_parameters(tune, "; or FILE.tune.npz, to continue a tune by its file alone")
-    add_options(tune, Configuration)
-    add_options(tune, TimeControl, ("nodes", "depth", "movetime", "clock"))
-    add_options(tune, MatchConfig, ("openings", "plies", "seed"))
+    options.add_options(tune, Configuration)
+    options.add_options(tune, config.TimeControl, ("nodes", "depth", "movetime", "clock"))
+    options.add_options(tune, config.MatchConfig, ("openings", "plies", "seed"))
     sentence = "keep the tune in this file, from which the same command continues (default: FILE.tune.npz)"
     tune.group(shared.OUTPUT).add_argument("--state", type=shared.file_path, metavar="FILE", help=sentence)
     tune.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
@@ -148,7 +139,7 @@ def spsa_parser() -> shared.Parser:
         "merino spsa replay mine.tune.npz --methods spsa,bspsa --plot course.svg",
     )
     again.add_argument("state", type=shared.file_path, metavar="STATE", help="the file of the tune")
-    add_options(again, Simulation, ("methods",))
+    options.add_options(again, Simulation, ("methods",))
     shared.add_plot(again, "the course of the first method")
 
     sentence = "Play many values of one weight or search parameter against a fixed one: Elo by value, and its optima."
@@ -180,10 +171,10 @@ def _add_parameters(parser: shared.Parser, more: str) -> None:
 
 
 def _simulate(args: argparse.Namespace) -> int:
-    asked, rows = Simulation(**given(vars(args), Simulation)), list[dict[str, Any]]()
+    asked, rows = Simulation(**options.given(vars(args), Simulation)), list[dict[str, Any]]()
     how = {"pairs": asked.pairs, "runs": asked.runs, "seed": asked.seed, "ahead": asked.ahead}
     settings = simulator.SETTINGS if ALL in args.settings else dict.fromkeys(args.settings)
-    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+    with terminal.LivePrinter(shared.progress_stream(args.quiet)) as show:
         for number, name in enumerate(settings):
             cells = []
             for size in asked.parameters:
@@ -204,7 +195,7 @@ def _simulate(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> int:
     rows, _, _ = _parameters(args, "plan")
     starts, at_c = np.array([row.elo for row in rows]), np.array([row.elo_at_c for row in rows])
-    target, tau = args.target or starts.sum() / 2, math.sqrt(FIRST_TAU2)
+    target, tau = args.target or starts.sum() / 2, math.sqrt(rules.FIRST_TAU2)
     print(
         f"{counted(len(rows), 'parameter')}; {starts.sum():.4g} Elo to gain, {at_c.sum():.4g} Elo lost by a player "
         "with all of them displaced by c_end"
@@ -260,20 +251,27 @@ def _tune(args: argparse.Namespace) -> int:
             return _play(load_tune(args.file), args.file, args)
     path = args.state or args.file.parent / f"{args.file.stem}.tune.npz"
     rows, engine, identity = _parameters(args, "tune")
-    asked = given(vars(args), Configuration) | given(vars(args), MatchConfig, ("openings", "plies", "seed"))
+    asked = options.given(vars(args), Configuration) | options.given(
+        vars(args), config.MatchConfig, ("openings", "plies", "seed")
+    )
     try:
         if asked.get("openings") is not None:
             asked["openings"] = tuning.path_of_openings(asked["openings"])
     except OSError as error:
         raise UsageError(f"spsa tune: cannot read openings '{args.openings}': {error.strerror}") from error
     wanted = Configuration(
-        rows, **asked, time_control=time_control(args), margin=DEFAULT_MARGIN_MS, identity=identity, engine=engine
+        rows,
+        **asked,
+        time_control=time_control(args),
+        margin=config.DEFAULT_MARGIN_MS,
+        identity=identity,
+        engine=engine,
     )
     with shared.holding_output(path, "spsa"):
-        if is_there(path):
+        if files.is_there(path):
             return _play(load_tune(path, wanted), path, args)
         file = _evaluation_file(path, wanted)
-        if wanted.needs_file and is_there(file):
+        if wanted.needs_file and files.is_there(file):
             raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
         tuning.check_openings(wanted)  # or its file would refuse the tune with the right ones
         return _play(Tune.new(wanted), path, args)
@@ -282,7 +280,7 @@ def _tune(args: argparse.Namespace) -> int:
 def _replay(args: argparse.Namespace) -> int:
     """Print the result of each method on the games of a tune."""
     tune = load_tune(args.state)
-    names = given(vars(args), Simulation, ("methods",)).get("methods", tuple(METHODS))
+    names = options.given(vars(args), Simulation, ("methods",)).get("methods", tuple(METHODS))
     shared.check_apart([args.plot], [args.state], "spsa")
     shared.check_picture(args.plot, "spsa")
     for name in names:
@@ -330,15 +328,15 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
                 remark(f"To confirm it by {tuning.PROOF} against the start: the same command with --prove")
     if args.json:
         print(json.dumps(tuning.tune_json(tune, proved)), flush=True)
-    return INTERRUPTED if interrupted else 0
+    return interrupt.INTERRUPTED if interrupted else 0
 
 
 def play_pairs(
     tune: Tune, path: Path, concurrency: int, is_quiet: bool, executor: work.RemoteExecutor | None
-) -> tuple[bool, MerinoError | None]:
+) -> tuple[bool, errors.MerinoError | None]:
     """Play, and keep the file up to date; whether it was interrupted, and the error that ended it, if any."""
     interrupted, saved = False, time.monotonic()
-    fault: MerinoError | None = None
+    fault: errors.MerinoError | None = None
 
     def note(now: Tune) -> None:
         nonlocal saved
@@ -348,13 +346,13 @@ def play_pairs(
             saved = time.monotonic()
 
     try:
-        with Progress(shared.progress_stream(is_quiet)) as progress:
+        with terminal.Progress(shared.progress_stream(is_quiet)) as progress:
             tuning.play_tune(tune, concurrency, note, executor=executor)
     except KeyboardInterrupt:
         interrupted = True
     except OpeningError as error:
         fault = TuneError(str(error))
-    except MerinoError as error:
+    except errors.MerinoError as error:
         fault = error
     try:
         _write_state(tune, path)
@@ -371,7 +369,7 @@ def _conclude(tune: Tune, path: Path, say: Say) -> tuple[Player, Player]:
     if isinstance(tuned, OwnPlayer) and configuration.needs_file:
         is_tuned = bool(configuration.kept)
         notes = [f"Tuned by {configuration.method} in {counted(len(tune.done), 'pair')} of games"] if is_tuned else []
-        with writing(TuneError, file):
+        with files.writing(TuneError, file):
             tuned.evaluation.save(file, notes)
         say(f"The {'tuned ' if is_tuned else ''}evaluation is in '{file}'")
     player = tuning.as_player(configuration, tuning.tuned_values(tune).tolist(), file)
@@ -390,9 +388,9 @@ def _prove(
     Whether it was interrupted, and whether the tuned values are stronger, None if that is not decided.
     """
     terms, say, proof = tuning.proof_terms(configuration, players), _say_of(args), tuning.PROOF
-    with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        result = run_match(terms, args.concurrency or work.cores(), proof, MatchOutput(show), executor)
-    say(live_line(result.tally, terms.games, None, proof))
+    with terminal.LivePrinter(shared.progress_stream(args.quiet)) as show:
+        result = runner.run_match(terms, args.concurrency or work.cores(), proof, runner.MatchOutput(show), executor)
+    say(report.live_line(result.tally, terms.games, None, proof))
     sentence, proved = {
         "H0": ("no change proved: keep the values at the start", False),
         "H1": ("confirmed: the tuned values are stronger", True),
@@ -403,7 +401,7 @@ def _prove(
 
 
 def _write_state(tune: Tune, path: Path) -> None:
-    with writing(TuneError, path, after="; the earlier file is intact"):
+    with files.writing(TuneError, path, after="; the earlier file is intact"):
         tune.save(path)
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.errors import MerinoError
-from merino.core.common.files import SETTINGS, faults_named, read_user_text
+from merino.core.common import errors, files
 from merino.core.common.text import did_you_mean
 from merino.engine.search import parameters as search
 from merino.eval.evaluation import Evaluation, Number
@@ -35,7 +34,7 @@ _TYPES = {"int": True, "float": False}
 _TOML_KEYS = ("start", "min", "max", "c_end", "r_end", "type", "elo", "dist")
 
 
-class TuneError(MerinoError):
+class TuneError(errors.MerinoError):
     """Something cannot be tuned or read; the message says what and where."""
 
 
@@ -201,8 +200,8 @@ def pairs_needed(target: float, start_losses: np.ndarray, losses_at_c: np.ndarra
 
 def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:
     """The parameters listed in a file; `known` has start and bounds for TOML that omits them. Raises TuneError."""
-    with faults_named(path, "a file of parameters", TuneError):
-        text = read_user_text(path, SETTINGS)
+    with files.faults_named(path, "a file of parameters", TuneError):
+        text = files.read_user_text(path, files.SETTINGS)
     is_toml = path.suffix.lower() == ".toml"
     return read_toml(text, str(path), known) if is_toml else read_lines(text, str(path))
 

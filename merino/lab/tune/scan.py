@@ -25,15 +25,12 @@ from merino.engine.search.parameters import current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import load_chosen
 from merino.lab.tune.parameters import TuneError, check_whole, own_parameters
-from merino.match import statistics
+from merino.match import players, report, runner, statistics
 from merino.match.games import MatchError, Tally
-from merino.match.players import OwnPlayer, needs_of
-from merino.match.report import counts_text
-from merino.match.runner import MatchResult
 
 DEFAULT_GAMES, DEFAULT_POINTS = 400, 9
 ERROR_RATE = 0.05  # of a second optimum in a scan of a curve with one
-PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]
+PlayValue = Callable[[int], tuple[runner.MatchResult, MatchError | None]]
 
 
 @dataclass(frozen=True)
@@ -136,12 +133,12 @@ def find_number(name: str, evaluation: Evaluation) -> tuple[str, Number]:
     return name, known[name]
 
 
-def player_with(name: str, value: int, evaluation: Evaluation) -> OwnPlayer:
+def player_with(name: str, value: int, evaluation: Evaluation) -> players.OwnPlayer:
     """Merino with this value of a number of the evaluation or of the search."""
     label, change = f"{name}={value}", {name: value}
     if name in evaluation.numbers:
-        return OwnPlayer(label, evaluation.with_numbers(change))
-    return OwnPlayer(label, evaluation, parameters_for(evaluation, change))
+        return players.OwnPlayer(label, evaluation.with_numbers(change))
+    return players.OwnPlayer(label, evaluation, parameters_for(evaluation, change))
 
 
 def run_scan(name: str, values: Sequence[int], against: int, play: PlayValue) -> Scan:
@@ -217,15 +214,15 @@ def run(args: argparse.Namespace) -> int:
     if args.state is not None:
         shared.make_folder(args.state, "spsa")
     say = games.remarks(args)
-    with shared.cluster_executor(args.cluster, "spsa scan", say, needs_of([opponent])) as executor:
+    with shared.cluster_executor(args.cluster, "spsa scan", say, players.needs_of([opponent])) as executor:
 
-        def play(value: int) -> tuple[MatchResult, MatchError | None]:
+        def play(value: int) -> tuple[runner.MatchResult, MatchError | None]:
             player = player_with(name, value, evaluation)
             config = games.read_config(args, (player, opponent))
             state = args.state and args.state / f"{value}.json"
             result, fault = games.play(args, config, "Merino scan", executor, state, title=player.label)
             if result.tally.games:
-                say(f"{player.label}: {counts_text(result.tally)}")
+                say(f"{player.label}: {report.counts_text(result.tally)}")
             return result, fault
 
         found = run_scan(name, values, against, play)

@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.common import work
-from merino.core.common.text import rounded
+from merino.core.common import text, work
 from merino.core.compiled.jit import entry, kernel
-from merino.lab.tune import methods
+from merino.lab.tune import methods, rules
 from merino.lab.tune.methods import absorb, write_pair
 from merino.lab.tune.parameters import REACH, elo_width, spsa_step
-from merino.lab.tune.rules import EstimatorSettings, Method, write_mean
 from merino.match.games import next_float, seed_state
 
 TAU = 0.6
@@ -204,13 +202,13 @@ class Cell:
     paper: Figures | None
 
 
-def tuner_settings(method: Method, setting: Setting, size: int, pairs: int) -> EstimatorSettings:
+def tuner_settings(method: rules.Method, setting: Setting, size: int, pairs: int) -> rules.EstimatorSettings:
     """The settings that the method gets: the paper's, with the Elo of each parameter times its `elo_factor`.
 
     SPSA's step is that of (18) for `pairs`; at the paper's 200,000 it is within 13% of the authors'.
     """
     distance, elo, even = setting.sight * START, TOTAL_ELO * setting.sight**2, np.ones(size)
-    return EstimatorSettings(
+    return rules.EstimatorSettings(
         method=methods.number_of(method),
         pairs=pairs,
         tau=TAU if setting.draws == DRAW_RATE else 0.0,
@@ -231,7 +229,7 @@ def loss_at_start(setting: Setting, size: int) -> float:
 
 
 def simulate(
-    method: Method,
+    method: rules.Method,
     setting: Setting,
     size: int,
     *,
@@ -310,7 +308,7 @@ def _play_pairs(settings, state, curve, random, under_way, results):
         if oldest >= 1:
             place = oldest % ahead
             absorb(settings, state, oldest, under_way[place, 0], under_way[place, 1], results[place])
-    write_mean(settings, state, under_way[0, 0])
+    rules.write_mean(settings, state, under_way[0, 0])
     return elo_lost(curve, under_way[0, 0])
 
 
@@ -351,7 +349,7 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
 def _figures_rows(head: str, figures: Sequence[Figures | None]) -> list[str]:
     """A row of losses and one of gains."""
     losses = ("" if each is None else f"{each.loss:.5f} +- {each.error:.5f}" for each in figures)
-    gains = ("" if each is None else f"{rounded(each.gain, digits=5)} ({each.deviation:.5f})" for each in figures)
+    gains = ("" if each is None else f"{text.rounded(each.gain, digits=5)} ({each.deviation:.5f})" for each in figures)
     return [_row(head, losses), _row("gain", gains)]
 
 
@@ -364,7 +362,7 @@ def _apart(cell: Cell) -> str:
     if cell.paper is None:
         return ""
     difference = cell.figures.loss - cell.paper.loss
-    return rounded(difference / (cell.figures.error**2 + cell.paper.error**2) ** 0.5, "+")
+    return text.rounded(difference / (cell.figures.error**2 + cell.paper.error**2) ** 0.5, "+")
 
 
 def cell_json(cell: Cell) -> dict[str, Any]:

@@ -12,64 +12,53 @@ import numpy as np
 from numba import literal_unroll
 
 from merino.core.compiled.jit import entry, kernel
-from merino.lab.tune.rules import (
-    BETA,
-    FIRST_TAU2,
-    FIRST_TAU2_PAIRS,
-    OUTSIDE,
-    EstimatorSettings,
-    ExpectedGain,
-    Method,
-    PairResult,
-    State,
-    write_mean,
-)
+from merino.lab.tune import rules
 from merino.match.games import next_float, next_random
 
 _FOUND = [import_module(f"{__name__}.{module.name}").METHOD for module in pkgutil.iter_modules(__path__)]
-METHODS: dict[str, Method] = {method.name: method for method in sorted(_FOUND, key=lambda method: method.name)}
+METHODS: dict[str, rules.Method] = {method.name: method for method in sorted(_FOUND, key=lambda method: method.name)}
 DEFAULT = "adaptive"  # of a tune by games
 _UPDATES = tuple(method.update for method in METHODS.values())
 _PLACES = tuple(method.place for method in METHODS.values())
 _BITS = 63  # of a random number
 
 
-def number_of(method: Method) -> int:
+def number_of(method: rules.Method) -> int:
     """The number of a method in settings."""
     return list(METHODS.values()).index(method)
 
 
-def method_of(settings: EstimatorSettings) -> Method:
+def method_of(settings: rules.EstimatorSettings) -> rules.Method:
     """The method of these settings."""
     return list(METHODS.values())[settings.method]
 
 
-def initial_state(settings: EstimatorSettings, start: np.ndarray) -> State:
+def initial_state(settings: rules.EstimatorSettings, start: np.ndarray) -> rules.State:
     """The state before the first pair, with the estimate `start`, float64[d]."""
     return method_of(settings).prepare(settings, start)
 
 
-def after(settings: EstimatorSettings, state: State, result: PairResult) -> State:
+def after(settings: rules.EstimatorSettings, state: rules.State, result: rules.PairResult) -> rules.State:
     """The state after one more pair; the old state is unchanged."""
-    new = State(*(array.copy() for array in state))
+    new = rules.State(*(array.copy() for array in state))
     _absorb_one(settings, new, result.number, result.plus, result.minus, result.y)
     return new
 
 
-def estimate(settings: EstimatorSettings, state: State) -> np.ndarray:
+def estimate(settings: rules.EstimatorSettings, state: rules.State) -> np.ndarray:
     """The best estimate of the optimum, within the bounds, float64[d]."""
     theta = np.empty(state.mean.shape[1])
     _estimate_one(settings, state, theta)
     return theta
 
 
-def deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
+def deviations(settings: rules.EstimatorSettings, state: rules.State) -> np.ndarray:
     """The posterior standard deviation of each parameter, float64[d]; NaN for a method that has none."""
     find = method_of(settings).deviations
     return np.full(len(settings.low), np.nan) if find is None else find(settings, state)
 
 
-def intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
+def intervals(settings: rules.EstimatorSettings, state: rules.State) -> np.ndarray:
     """Where the optimum of each parameter is with 95%, float64[2, d] within the bounds.
 
     NaN for a method without deviations.
@@ -78,12 +67,12 @@ def intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
     if find is not None:
         found = find(settings, state)
     else:
-        half = NormalDist().inv_cdf(1 - OUTSIDE / 2) * deviations(settings, state)
+        half = NormalDist().inv_cdf(1 - rules.OUTSIDE / 2) * deviations(settings, state)
         found = estimate(settings, state) + np.array([-half, half])
     return np.clip(found, settings.low, settings.high)
 
 
-def gain_over(settings: EstimatorSettings, state: State, start: np.ndarray) -> ExpectedGain:
+def gain_over(settings: rules.EstimatorSettings, state: rules.State, start: np.ndarray) -> rules.ExpectedGain:
     """What the estimate is worth against `start`, float64[d]; NaN for a method without deviations.
 
     By the width of the curve and the deviations, unless the method has its own idea of curves.
@@ -91,10 +80,10 @@ def gain_over(settings: EstimatorSettings, state: State, start: np.ndarray) -> E
     find = method_of(settings).gain
     if find is not None:
         return find(settings, state)
-    steepness = 1 / (2 * BETA * settings.sigma**2)
+    steepness = 1 / (2 * rules.BETA * settings.sigma**2)
     moved = estimate(settings, state) - start
     spread = 2 * steepness * moved * deviations(settings, state)
-    return ExpectedGain(float((steepness * moved**2).sum()), float(np.sqrt((spread**2).sum())))
+    return rules.ExpectedGain(float((steepness * moved**2).sum()), float(np.sqrt((spread**2).sum())))
 
 
 @entry
@@ -104,7 +93,7 @@ def _absorb_one(settings, state, number, plus, minus, y):
 
 @entry
 def _estimate_one(settings, state, theta):
-    write_mean(settings, state, theta)
+    rules.write_mean(settings, state, theta)
 
 
 @kernel
@@ -134,11 +123,11 @@ def noise(settings, state):
     """The variance of y: as given, or estimated from the pairs so far."""
     if settings.tau > 0.0:
         return settings.tau * settings.tau
-    return (FIRST_TAU2 * FIRST_TAU2_PAIRS + state.moments[1]) / (FIRST_TAU2_PAIRS + state.moments[0])
+    return (rules.FIRST_TAU2 * rules.FIRST_TAU2_PAIRS + state.moments[1]) / (rules.FIRST_TAU2_PAIRS + state.moments[0])
 
 
 def next_pair(
-    settings: EstimatorSettings, state: State, number: int, random: np.ndarray
+    settings: rules.EstimatorSettings, state: rules.State, number: int, random: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The vectors `plus` and `minus` of pair `number`, float64[d], within the bounds; `random` moves on."""
     plus, minus = np.empty(len(settings.low)), np.empty(len(settings.low))
@@ -159,7 +148,7 @@ def write_pair(settings, state, number, random, plus, minus):
     players: otherwise a small perturbation could get the wrong sign.
     """
     size = len(plus)
-    write_mean(settings, state, plus)
+    rules.write_mean(settings, state, plus)
     reaches = np.empty(size)
     place(settings, state, number, random, plus, reaches)
     word = 0

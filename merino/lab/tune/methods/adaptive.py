@@ -15,19 +15,7 @@ import math
 import numpy as np
 
 from merino.core.compiled.jit import entry, kernel
-from merino.lab.tune.rules import (
-    BETA,
-    FIRST_TAU2,
-    FIRST_TAU2_PAIRS,
-    MAX_PERTURBATION,
-    OUTSIDE,
-    EstimatorSettings,
-    ExpectedGain,
-    Method,
-    State,
-    state_of,
-    write_mean,
-)
+from merino.lab.tune import rules
 from merino.match.games import next_index
 
 PARABOLA, KINK, QUARTIC, PLATEAU = range(4)
@@ -242,30 +230,30 @@ def best_level(gains, knowns, i, others, noise):
     return best
 
 
-def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
+def _prepare(settings: rules.EstimatorSettings, start: np.ndarray) -> rules.State:
     size, forms = len(start), settings.bank
     beliefs, plan = np.zeros((BELIEFS, size, len(forms))), np.zeros((2, size))
     beliefs[VAR_O] = forms[:, FAR] ** 2
-    beliefs[VAR_B] = np.outer(settings.c_end * MAX_PERTURBATION / settings.sigma_0, forms[:, BIAS_SPREAD]) ** 2
+    beliefs[VAR_B] = np.outer(settings.c_end * rules.MAX_PERTURBATION / settings.sigma_0, forms[:, BIAS_SPREAD]) ** 2
     beliefs[VAR_S] = SCALE_DEVIATION**2
     plan[LEVEL] = FIRST_LEVEL
     own = {"beliefs": beliefs, "plan": plan, "schedule": np.zeros(4), "start": np.array(start, dtype=np.float64)}
     strange = (size - 1) * (forms[:, BIAS_SPREAD] > STRONG_BIAS)
-    return state_of(settings, start, evidence=forms[:, ODDS] - strange, **own)
+    return rules.state_of(settings, start, evidence=forms[:, ODDS] - strange, **own)
 
 
-def _weights(state: State, power: float = 1.0) -> np.ndarray:
+def _weights(state: rules.State, power: float = 1.0) -> np.ndarray:
     weights = np.exp(power * np.maximum(state.evidence - state.evidence.max(), -700.0))
     return np.where(state.evidence > GONE, weights, 0.0) / weights[state.evidence > GONE].sum()
 
 
-def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
+def _deviations(settings: rules.EstimatorSettings, state: rules.State) -> np.ndarray:
     weights, optima = _weights(state), state.beliefs[OPTIMUM]
     mean = (weights * optima).sum(axis=1, keepdims=True)
     return np.sqrt((weights * (state.beliefs[VAR_O] + (optima - mean) ** 2)).sum(axis=1)) * settings.sigma_0
 
 
-def _intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
+def _intervals(settings: rules.EstimatorSettings, state: rules.State) -> np.ndarray:
     """The quantiles that leave half of OUTSIDE on each side in the mixture of all hypotheses, float64[2, d].
 
     The likely ones are trusted less, and all get a margin, since a true curve is none of them (docs/lab/tuning.md).
@@ -275,7 +263,7 @@ def _intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
     wider = 1 / (np.maximum(1 / variances - 1 / far**2, 0.0) + 1 / (FARTHER * far) ** 2)
     optima, deviations = state.beliefs[OPTIMUM] * wider / variances, MARGIN * np.sqrt(wider)
     found = np.empty((2, len(optima)))
-    for side, share in enumerate((OUTSIDE / 2, 1 - OUTSIDE / 2)):
+    for side, share in enumerate((rules.OUTSIDE / 2, 1 - rules.OUTSIDE / 2)):
         low, high = (optima - 9 * deviations).min(axis=1), (optima + 9 * deviations).max(axis=1)
         for _ in range(60):
             middle = (low + high) / 2
@@ -285,23 +273,23 @@ def _intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
     return found
 
 
-def _gain(settings: EstimatorSettings, state: State) -> ExpectedGain:
+def _gain(settings: rules.EstimatorSettings, state: rules.State) -> rules.ExpectedGain:
     shown = np.zeros((3, *state.beliefs.shape[1:]))
     _predict_gain(settings, state, shown)
     weights, means = _weights(state), shown[EXPECTED].sum(axis=0)
     mean = float((weights * means).sum())
     deviation = math.sqrt((weights * (shown[VARIANCE].sum(axis=0) + (means - mean) ** 2)).sum())
-    return ExpectedGain(mean / BETA, deviation / BETA)
+    return rules.ExpectedGain(mean / rules.BETA, deviation / rules.BETA)
 
 
 @entry
 def _predict_gain(settings, state, shown):
     """Fill `shown` for the estimate against the start."""
     estimate = np.empty(len(state.start))
-    write_mean(settings, state, estimate)
+    rules.write_mean(settings, state, estimate)
     for i in range(len(estimate)):
         unit = settings.sigma_0[i]
-        half, widest = 0.5 * (estimate[i] - state.start[i]) / unit, MAX_PERTURBATION * settings.c_end[i] / unit
+        half, widest = 0.5 * (estimate[i] - state.start[i]) / unit, rules.MAX_PERTURBATION * settings.c_end[i] / unit
         _predict_all(settings, state, i, half, half, widest, shown)
 
 
@@ -337,7 +325,7 @@ def _pair_within(settings, i, level, middle):
     """
     low, high = settings.low[i], settings.high[i]
     room = max(min(middle - low, high - middle), MIN_ROOM * (high - low))
-    reach = min(MAX_PERTURBATION * settings.c_end[i] * 0.5**level, room)
+    reach = min(rules.MAX_PERTURBATION * settings.c_end[i] * 0.5**level, room)
     if settings.whole[i]:
         reach = max(reach, 0.5)
     return min(max(middle, low + reach), high - reach), reach
@@ -351,7 +339,7 @@ def _update(settings, state, number, plus, minus, y, tau2):
     for i in range(len(plus)):
         unit = settings.sigma_0[i]
         middle, reach = (0.5 * (plus[i] + minus[i]) - state.start[i]) / unit, 0.5 * (plus[i] - minus[i]) / unit
-        _predict_all(settings, state, i, middle, reach, MAX_PERTURBATION * settings.c_end[i] / unit, shown)
+        _predict_all(settings, state, i, middle, reach, rules.MAX_PERTURBATION * settings.c_end[i] / unit, shown)
     expected = 0.0
     for h in range(len(weights)):
         if state.evidence[h] > GONE:
@@ -376,7 +364,7 @@ def _absorb(settings, state, h, plus, minus, score, trials, shown):
     step, less, likelihood = weigh_result(mean, variance, score, trials)
     state.evidence[h] += likelihood
     for i in range(len(plus)):
-        reach, widest = 0.5 * abs(plus[i] - minus[i]), MAX_PERTURBATION * settings.c_end[i]
+        reach, widest = 0.5 * abs(plus[i] - minus[i]), rules.MAX_PERTURBATION * settings.c_end[i]
         if reach > 0.0:
             move(state.beliefs, i, h, shown, share_of_reach(settings.bank[h], reach, widest), step, less)
             state.mean[h, i] = state.start[i] + settings.sigma_0[i] * state.beliefs[OPTIMUM, i, h]
@@ -386,7 +374,9 @@ def _absorb(settings, state, h, plus, minus, score, trials, shown):
 @kernel
 def _noise(schedule):
     """The variance of y between equal players, by the surprises so far."""
-    return (FIRST_TAU2 * FIRST_TAU2_PAIRS + schedule[_SQUARES]) / (FIRST_TAU2_PAIRS + schedule[_PAIRS])
+    return (rules.FIRST_TAU2 * rules.FIRST_TAU2_PAIRS + schedule[_SQUARES]) / (
+        rules.FIRST_TAU2_PAIRS + schedule[_PAIRS]
+    )
 
 
 @kernel(makes_arrays=True)
@@ -395,9 +385,9 @@ def _plan(settings, state, noise, shown):
     size, plan, schedule = len(state.start), state.plan, state.schedule
     gains, knowns, weights = np.empty((size, LEVELS)), np.empty((size, LEVELS)), weights_of(state.evidence, DOUBT)
     estimate = np.empty(size)
-    write_mean(settings, state, estimate)
+    rules.write_mean(settings, state, estimate)
     for i in range(size):
-        unit, at, widest = settings.sigma_0[i], estimate[i], MAX_PERTURBATION * settings.c_end[i]
+        unit, at, widest = settings.sigma_0[i], estimate[i], rules.MAX_PERTURBATION * settings.c_end[i]
         for level in range(LEVELS):
             middle, reach = _pair_within(settings, i, level, at)
             middle, reach = (middle - state.start[i]) / unit, reach / unit
@@ -434,10 +424,10 @@ def _is_too_wide(settings, state, weights, i, level, middle):
             scale = np.log(form[MULTIPLIER]) + state.beliefs[SCALE, i, h]
             lost += weights[h] * (scale + np.log(lost_at(form[FORM], form[WIDTH], unit)))
     others = len(state.start) - 1
-    return others > 0 and lost > np.log(BETA * MAX_HANDICAP / others)
+    return others > 0 and lost > np.log(rules.BETA * MAX_HANDICAP / others)
 
 
-METHOD = Method(
+METHOD = rules.Method(
     "adaptive",
     f"{len(FORMS)} forms of each parameter's curve at once, lopsided, kinked and flat ones too; the next perturbations "
     "are those from which most can be learned",

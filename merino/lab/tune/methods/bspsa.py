@@ -1,7 +1,5 @@
 """BSPSA: a Bayesian SPSA that knows the uncertainty of all parameters together."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from merino.core.compiled.jit import kernel

@@ -1,7 +1,5 @@
 """BSPSAS: a Bayesian SPSA that knows the uncertainty of each parameter alone."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from merino.core.compiled.jit import kernel

@@ -1,7 +1,5 @@
 """SPSA: Spall's simultaneous perturbation stochastic approximation, with the parameters c and r of fishtest."""
 
-from __future__ import annotations
-
 from merino.core.compiled.jit import kernel
 from merino.lab.tune.rules import ALPHA, Method, shrinking
 

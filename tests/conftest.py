@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from merino.core.common.files import user_folder
-from merino.core.common.work import cores
+from merino.core.common import files, work
 from merino.engine.uci.options import OPTIONS
 from tests import interpreted
 from tests.talk import Talk
@@ -37,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than cores: a quarter of the time a test waits, for a process, a page or a lock."""
-    return cores() + 1
+    return work.cores() + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -87,8 +86,8 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's data folder, empty and of this test alone, with no weights asked for."""
     monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
-    user_folder("data").mkdir(parents=True)
-    return user_folder("data")
+    files.user_folder("data").mkdir(parents=True)
+    return files.user_folder("data")
 
 
 @pytest.fixture(scope="session")

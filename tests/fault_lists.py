@@ -13,8 +13,6 @@ mode    "compiled" as users run it, or "python" with kernels as plain Python, fo
 hangs   true where a run that takes too long is what the fault causes, so that it counts as caught
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import tomllib

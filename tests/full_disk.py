@@ -1,7 +1,5 @@
 """A disk without room, for tests."""
 
-from __future__ import annotations
-
 import errno
 from tempfile import TemporaryFile
 from typing import Any

@@ -4,8 +4,6 @@ A reader gives data or refuses the file in words that name it. A death, a hang, 
 proportion end the kind, and the file is kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import logging

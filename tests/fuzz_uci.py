@@ -5,8 +5,6 @@ process runs in a folder of files that it can use, and of things that are no fil
 What could take long by its meaning is made small (depths, nodes, hash, threads): robustness is measured, not speed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

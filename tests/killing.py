@@ -1,7 +1,5 @@
 """Functions that are killed in the midst of a run, for tests of what goes on after that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count
 from typing import Any

@@ -6,8 +6,6 @@ Nothing is planted in the checkout: each worker has a copy of it, and a MERINO_H
 tests must pass in a copy without a fault. After a run of the whole list, docs/lab/reliability.md gets the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -25,8 +23,7 @@ from datetime import date
 from pathlib import Path
 from queue import SimpleQueue
 
-from merino.core.common.about import __version__
-from merino.core.common.files import user_folder, write_whole
+from merino.core.common import about, files
 from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_faults
 from tests.kept_results import keep_results, known_results
 from tools.markdown import markdown_table, with_section
@@ -181,7 +178,7 @@ def run(faults: list[Fault], results: Results, workers: int, limit: float) -> No
     if not waiting:
         return
     with tempfile.TemporaryDirectory(prefix="merino-mutants-") as folder:
-        first = Copy(Path(folder) / "1", user_folder("cache"))
+        first = Copy(Path(folder) / "1", files.user_folder("cache"))
         control(first, list(waiting), limit)
         all_copies = [first, *(Copy(Path(folder) / str(n), first.home / "cache") for n in range(2, workers + 1))]
         copies: SimpleQueue[Copy] = SimpleQueue()
@@ -246,8 +243,8 @@ def main() -> int:
         print(shown := table(faults, results))
         print(f"{time.perf_counter() - began:.0f} s")
         if len(faults) == len(every):
-            said = f"Version {__version__}, {date.today():%d %B %Y}:\n\n{shown}"
-            write_whole(PAGE, with_section(PAGE.read_text(encoding="utf-8"), "mutants", said).encode())
+            said = f"Version {about.__version__}, {date.today():%d %B %Y}:\n\n{shown}"
+            files.write_whole(PAGE, with_section(PAGE.read_text(encoding="utf-8"), "mutants", said).encode())
     except FaultError as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,7 +1,5 @@
 """States of nights that were never played."""
 
-from __future__ import annotations
-
 from merino.lab.nets.night import Generation, GenerationData, LadderMatch, NightPlan, NightState
 
 

@@ -4,8 +4,7 @@ import io
 import threading
 from collections.abc import Callable
 
-from merino.app.console.loop import dispatch
-from merino.app.console.session import Session
+from merino.app.console import loop, session
 from merino.app.console.terminal import Terminal
 from merino.core.board.game import Position
 from merino.engine.search.limits import DEFAULT_PROBE_DEPTH, Limits, Line, Score, SearchResult
@@ -96,14 +95,14 @@ class Talk:
         runtime.terms, runtime.net_file = runtime.evaluation, None
         runtime.own_book, runtime.book, runtime.tables, runtime.probe_depth = False, None, None, DEFAULT_PROBE_DEPTH
         runtime.is_limited, runtime.elo = False, DEFAULT_ELO
-        self.session = Session(runtime, terminal or Terminal(), self.out)
+        self.session = session.Session(runtime, terminal or Terminal(), self.out)
 
     def say(self, *lines: str) -> str:
         """What comes back when these lines are typed one after the other."""
         self.out.seek(0)
         self.out.truncate()
         for line in lines:
-            assert dispatch(self.session, line) is None
+            assert loop.dispatch(self.session, line) is None
         return self.out.getvalue()
 
     @property

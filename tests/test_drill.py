@@ -1,7 +1,5 @@
 """Practice: mistakes become exercises only where one move is clearly best, their kinds, and when they come again."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

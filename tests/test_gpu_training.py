@@ -3,8 +3,6 @@
 The simulator needs no card: its threads are Python's. It takes a third of a second for a position.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,21 +13,19 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.eval.net.network import Shape
-from merino.lab.nets import gpu
+from merino.lab.nets import gpu, gradient, training
 from merino.lab.nets.gpu import GpuGradient
-from merino.lab.nets.gradient import Gradient, Layout, Objective
-from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.learn.request import TrainingError
 from tests.test_net_training import sample, weights_of
 
-OBJECTIVE = Objective(0.3, 200.0, 1.6, score_k=150.0)
+OBJECTIVE = gradient.Objective(0.3, 200.0, 1.6, score_k=150.0)
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")  # hashes are meant to
 
 
-def both(shape: Shape) -> tuple[Gradient, GpuGradient, Layout]:
-    layout = Layout(shape)
-    return Gradient(layout, ThreadPoolExecutor(1), 1, 64), GpuGradient(layout, 64), layout
+def both(shape: Shape) -> tuple[gradient.Gradient, GpuGradient, gradient.Layout]:
+    layout = gradient.Layout(shape)
+    return gradient.Gradient(layout, ThreadPoolExecutor(1), 1, 64), GpuGradient(layout, 64), layout
 
 
 @pytest.mark.parametrize(
@@ -72,16 +68,16 @@ def test_a_step_on_a_card_is_that_of_the_processor(monkeypatch: pytest.MonkeyPat
 
 
 def test_training_on_a_card_goes_the_way_of_training_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = TrainingSettings(Shape("ALL", 16), epochs=3, batch=64)
-    plain = Trainer(sample(), settings, threads=2).run().network
+    settings = training.TrainingSettings(Shape("ALL", 16), epochs=3, batch=64)
+    plain = training.Trainer(sample(), settings, threads=2).run().network
     made: list[tuple[Any, ...]] = []
 
-    def in_place_of_a_card(*arguments: Any) -> Gradient:
+    def in_place_of_a_card(*arguments: Any) -> gradient.Gradient:
         made.append(arguments)
-        return Gradient(arguments[0], ThreadPoolExecutor(2), 2, arguments[1])
+        return gradient.Gradient(arguments[0], ThreadPoolExecutor(2), 2, arguments[1])
 
     monkeypatch.setattr(gpu, "GpuGradient", in_place_of_a_card)
-    found = Trainer(sample(), replace(settings, gpu=True), threads=2).run().network
+    found = training.Trainer(sample(), replace(settings, gpu=True), threads=2).run().network
     assert [arguments[1:] for arguments in made] == [(64,)]
     assert all(np.array_equal(array, plain.weights[name]) for name, array in found.weights.items())
     assert found.about["settings"] == plain.about["settings"] | {"gpu": True}
@@ -97,13 +93,13 @@ def test_training_on_a_card_goes_the_way_of_training_without(monkeypatch: pytest
 )
 def test_what_a_card_cannot_train_is_refused(shape: Shape, named: str) -> None:
     with pytest.raises(TrainingError, match=f"a graphics card trains nets of one layer .*{named}"):
-        GpuGradient(Layout(shape), 64)
+        GpuGradient(gradient.Layout(shape), 64)
 
 
 def test_more_summands_than_a_card_has_memory_for_are_refused() -> None:
     with pytest.raises(TrainingError, match=r"feature sets of at most 4 summands: .* has 5"):
-        GpuGradient(Layout(Shape("ALL+KING8*ALL+KING*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
-    GpuGradient(Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
+        GpuGradient(gradient.Layout(Shape("ALL+KING8*ALL+KING*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
+    GpuGradient(gradient.Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
 
 
 def test_without_a_card_the_command_says_what_it_needs(

@@ -1,7 +1,5 @@
 """Pictures of nets and of their training."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,54 +9,43 @@ import pytest
 
 from merino.app.console.learning import run_plot
 from merino.core.common.command import CommandError
-from merino.eval.net.file import save_net
-from merino.eval.net.network import Shape, quantised
-from merino.lab.nets.plots import (
-    PICTURES,
-    STRONGEST,
-    NetRun,
-    load_run,
-    log_of,
-    pictures_of,
-    strongest,
-    weights_by_square,
-)
-from merino.lab.nets.starting import random_layers
+from merino.eval.net import file, network
+from merino.lab.nets import plots, starting
 from merino.learn.request import LearnError
 from tests.test_features import records
 
 
-def save(path: Path, shape: Shape) -> Path:
-    save_net(quantised(shape, random_layers(shape, 1), 200.0, {}), path)
+def save(path: Path, shape: network.Shape) -> Path:
+    file.save_net(network.quantised(shape, starting.random_layers(shape, 1), 200.0, {}), path)
     return path
 
 
 def write_log(net: Path) -> None:
     rows = [{"epoch": epoch, "error": 0.02 / epoch, "apart": 0.03 / epoch} for epoch in (1, 2, 3)]
-    log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plots.log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.mark.parametrize(
     "shape",
     [
-        Shape("H+ALL", 8),
-        Shape("ALL", 8, 4),
-        Shape("ALL", 8, piece_values=True),
-        Shape("MIRRORED(ALL)", 8),
-        Shape("MIRRORED(KING8*ALL)", 8),
-        Shape("H+V", 8),
+        network.Shape("H+ALL", 8),
+        network.Shape("ALL", 8, 4),
+        network.Shape("ALL", 8, piece_values=True),
+        network.Shape("MIRRORED(ALL)", 8),
+        network.Shape("MIRRORED(KING8*ALL)", 8),
+        network.Shape("H+V", 8),
     ],
     ids=str,
 )
-def test_training_and_neurons_of_a_net_are_drawn(shape: Shape, tmp_path: Path) -> None:
+def test_training_and_neurons_of_a_net_are_drawn(shape: network.Shape, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     net = save(tmp_path / "my.net", shape)
     neurons = {"neurons"} if "ALL" in shape.features else set()
     if neurons:
-        assert set(pictures_of(load_run(net))) == neurons
+        assert set(plots.pictures_of(plots.load_run(net))) == neurons
     else:
         with pytest.raises(LearnError, match="there is nothing to draw"):
-            pictures_of(load_run(net))
+            plots.pictures_of(plots.load_run(net))
     write_log(net)
     assert run_plot([str(net), "--format", "svg"]) == 0
     assert {path.stem for path in tmp_path.glob("*.svg")} == {f"my-{name}" for name in {"training", *neurons}}
@@ -67,7 +54,7 @@ def test_training_and_neurons_of_a_net_are_drawn(shape: Shape, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["ALL", "MIRRORED(ALL)", "KING8*ALL", "MIRRORED(ALL*KING8)"])
 def test_weights_by_square_are_those_of_the_pieces_seen_there(name: str) -> None:
-    shape, rows = Shape(name, 2), set[int]()
+    shape, rows = network.Shape(name, 2), set[int]()
     for king in set(chess.SQUARES) - {chess.A8, chess.A7, chess.B8, chess.B7, chess.G7}:
         is_flipped = "MIRRORED" in name and chess.square_file(king) > 3
         pieces = {king: chess.Piece.from_symbol("K"), chess.A8: chess.Piece.from_symbol("k")}
@@ -79,59 +66,59 @@ def test_weights_by_square_are_those_of_the_pieces_seen_there(name: str) -> None
         rows |= set(with_rook.tolist()) - set(without.tolist())
     layers = {layer: np.zeros(size) for layer, size in shape.layers().items()}
     layers["inputs"][sorted(rows), 1] = 0.5
-    found = weights_by_square(quantised(shape, layers, 200.0, {}))
+    found = plots.weights_by_square(network.quantised(shape, layers, 200.0, {}))
     assert found[1, 6, 3, 1, 1] == 0.5 and found.sum() == 0.5  # file b, rank 7, a rook of the other side
 
 
 def test_the_picture_of_neurons_says_what_board_it_shows() -> None:
     titles = {}
     for name in ("ALL", "MIRRORED(ALL)", "MIRRORED(KING8*ALL)"):
-        net = quantised(shape := Shape(name, 2), random_layers(shape, 1), 200.0, {})
+        net = network.quantised(shape := network.Shape(name, 2), starting.random_layers(shape, 1), 200.0, {})
         figure = pytest.importorskip("matplotlib.figure").Figure()
-        PICTURES["neurons"](figure, NetRun(Path("my.net"), net, ()))
+        plots.PICTURES["neurons"](figure, plots.NetRun(Path("my.net"), net, ()))
         titles[name] = figure.get_suptitle()
     assert ["mirrored" in title for title in titles.values()] == [False, True, True]
     assert "mean over 8 groups of squares of the own king" in titles["MIRRORED(KING8*ALL)"]
 
 
 def test_of_a_log_with_several_trainings_the_last_is_drawn(tmp_path: Path) -> None:
-    net = save(tmp_path / "my.net", Shape("ALL", 8))
+    net = save(tmp_path / "my.net", network.Shape("ALL", 8))
     trained = [(1, 0.5), (2, 0.4), (3, 0.3), (1, 0.25), (2, 0.24), (3, 0.23), (3, 0.22), (4, 0.21)]  # one went on at 3
     rows = [{"epoch": epoch, "error": error, "apart": error} for epoch, error in trained]
-    log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert [row["error"] for row in load_run(net).epochs] == [0.25, 0.24, 0.22, 0.21]
+    plots.log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [row["error"] for row in plots.load_run(net).epochs] == [0.25, 0.24, 0.22, 0.21]
 
 
 def test_the_strongest_neurons_are_those_that_move_the_score_most() -> None:
-    shape = Shape("ALL", 16)
-    layers = random_layers(shape, 1)
+    shape = network.Shape("ALL", 16)
+    layers = starting.random_layers(shape, 1)
     layers["output"][:] = 0.01
     layers["output"][0, [3, 16 + 9]] = 0.9, -1.0  # one in the view of the mover, one in the other
-    found = strongest(quantised(shape, layers, 200.0, {}))
-    assert len(found) == STRONGEST and set(found[:2]) == {3, 9}
+    found = plots.strongest(network.quantised(shape, layers, 200.0, {}))
+    assert len(found) == plots.STRONGEST and set(found[:2]) == {3, 9}
 
 
 def test_with_two_layers_the_strongest_neurons_have_large_weights_behind_them() -> None:
-    shape = Shape("ALL", 8, 16)  # as many neurons in the second layer as outputs of the first
-    layers = random_layers(shape, 1)
+    shape = network.Shape("ALL", 8, 16)  # as many neurons in the second layer as outputs of the first
+    layers = starting.random_layers(shape, 1)
     layers["middle"][8 + 5, 2] = 3.0
-    assert strongest(quantised(shape, layers, 200.0, {}))[0] == 5
+    assert plots.strongest(network.quantised(shape, layers, 200.0, {}))[0] == 5
 
 
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    net = save(tmp_path / "my.net", Shape("ALL", 8))
-    log_of(net).write_text("epoch 1")
+    net = save(tmp_path / "my.net", network.Shape("ALL", 8))
+    plots.log_of(net).write_text("epoch 1")
     with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
         run_plot([str(net)])
     for row in ("{}", "5", '{"epoch": 1, "error": null, "apart": 0.1}', '{"epoch": 1e999, "error": 1, "apart": 1}'):
-        log_of(net).write_text(f"{row}\n")
+        plots.log_of(net).write_text(f"{row}\n")
         with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
             run_plot([str(net)])
 
 
 def test_a_net_without_a_picture_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    net = save(tmp_path / "my.net", Shape("H+V", 8))
+    net = save(tmp_path / "my.net", network.Shape("H+V", 8))
     with pytest.raises(CommandError, match=r"nothing to draw of '.*my\.net'"):
         run_plot([str(net)])

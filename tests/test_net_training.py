@@ -14,13 +14,10 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.core.board.bitboard import KING
-from merino.core.board.fen import parse_fen
+from merino.core.board import bitboard, fen
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default, find_net
-from merino.eval.net.family import NetEvaluation
-from merino.eval.net.file import load_net, save_net
-from merino.eval.net.network import Shape, exact_scores, parse_shape
+from merino.eval.net import family, file, network
 from merino.formats.packed import (
     Filter,
     PackedError,
@@ -30,11 +27,8 @@ from merino.formats.packed import (
     without_checks,
 )
 from merino.formats.packed_files import is_held_out
-from merino.lab.nets import gradient, training
+from merino.lab.nets import gradient, position_blocks, shapes, starting, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
-from merino.lab.nets.position_blocks import PackedBlocks, blocks_of, joined, open_blocks, spooled, training_positions
-from merino.lab.nets.shapes import MIN_STEPS, course_for
-from merino.lab.nets.starting import fault_of_part, layers_of, random_layers
 from merino.lab.nets.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
@@ -88,22 +82,22 @@ def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
 @pytest.mark.parametrize(
     "shape",
     [
-        Shape("ALL", 16),
-        Shape("ALL", 20, 0, "crelu"),
-        Shape("H+V", 16, 5),
-        Shape("KING*H", 16, 16, "crelu"),
-        Shape("ALL", 20, outputs=8),
-        Shape("H+V", 16, 5, outputs=4),
-        Shape("MIRRORED(KING8*H+D1)+PV", 16),
-        Shape("ALL", 20, piece_values=True),
-        Shape("ALL", 16, 0, "crelu", True),
+        network.Shape("ALL", 16),
+        network.Shape("ALL", 20, 0, "crelu"),
+        network.Shape("H+V", 16, 5),
+        network.Shape("KING*H", 16, 16, "crelu"),
+        network.Shape("ALL", 20, outputs=8),
+        network.Shape("H+V", 16, 5, outputs=4),
+        network.Shape("MIRRORED(KING8*H+D1)+PV", 16),
+        network.Shape("ALL", 20, piece_values=True),
+        network.Shape("ALL", 16, 0, "crelu", True),
     ],
     ids=str,
 )
-def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
+def test_the_error_is_that_of_the_net_written_plainly(shape: network.Shape) -> None:
     layout, objective = Layout(shape), Objective(0.3, 180.0, 2.6, score_k=120.0)
     vector, chosen = weights_of(layout), sample()[:60]
-    scores = exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
+    scores = network.exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
     target = 0.3 * chosen["result"] / 2 + 0.7 / (1 + np.exp(-chosen["score"] / 120.0))
     expected = np.mean(np.abs(1 / (1 + np.exp(-scores / 180.0)) - target) ** 2.6)
     with ThreadPoolExecutor(2) as pool:
@@ -114,16 +108,16 @@ def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
 @pytest.mark.parametrize(
     ("shape", "objective"),
     [
-        (Shape("ALL", 16), Objective(0.3, 200.0, 2.6)),
-        (Shape("H+V", 20, 0, "crelu"), Objective(0.3, 200.0, 2.0)),
-        (Shape("H", 16, 5), Objective(0.3, 200.0, 2.6)),
-        (Shape("H", 16, 5, outputs=8), Objective(0.3, 200.0, 2.6)),
-        (Shape("ALL", 20, piece_values=True), Objective(0.3, 200.0, 2.6)),
-        (Shape("ALL", 16, outputs=8), Objective(0.3, 200.0, 2.6)),
+        (network.Shape("ALL", 16), Objective(0.3, 200.0, 2.6)),
+        (network.Shape("H+V", 20, 0, "crelu"), Objective(0.3, 200.0, 2.0)),
+        (network.Shape("H", 16, 5), Objective(0.3, 200.0, 2.6)),
+        (network.Shape("H", 16, 5, outputs=8), Objective(0.3, 200.0, 2.6)),
+        (network.Shape("ALL", 20, piece_values=True), Objective(0.3, 200.0, 2.6)),
+        (network.Shape("ALL", 16, outputs=8), Objective(0.3, 200.0, 2.6)),
     ],
     ids=str,
 )
-def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Objective) -> None:
+def test_the_gradient_is_that_of_finite_differences(shape: network.Shape, objective: Objective) -> None:
     layout, places = Layout(shape), np.arange(40)
     options = layout.options(objective, mirror=77)
     vector, draw = weights_of(layout), np.random.default_rng(5)
@@ -149,7 +143,7 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Obj
 
 
 def test_the_error_grows_along_the_gradient_of_each_layer_as_it_says() -> None:
-    layout, places, objective = Layout(Shape("H", 16, 5)), np.arange(6), Objective(0.3, 200.0, 2.6)
+    layout, places, objective = Layout(network.Shape("H", 16, 5)), np.arange(6), Objective(0.3, 200.0, 2.6)
     options, vector = layout.options(objective), weights_of(layout)
     with ThreadPoolExecutor(1) as pool:
         gradient = Gradient(layout, pool, 1, 64)
@@ -166,8 +160,8 @@ def test_the_error_grows_along_the_gradient_of_each_layer_as_it_says() -> None:
             assert (sums[0] - sums[1]) / 2e-3 == pytest.approx(np.linalg.norm(slope), rel=0.05), name
 
 
-@pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+V", 16)], ids=str)
-def test_about_half_of_the_positions_are_learned_as_their_mirror_images(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", [network.Shape("ALL", 16), network.Shape("H+V", 16)], ids=str)
+def test_about_half_of_the_positions_are_learned_as_their_mirror_images(shape: network.Shape) -> None:
     layout, vector = Layout(shape), weights_of(Layout(shape))
     board = boards(30)[-1].copy(stack=False)
     board.castling_rights = chess.BB_EMPTY
@@ -187,7 +181,7 @@ def test_about_half_of_the_positions_are_learned_as_their_mirror_images(shape: S
 def test_a_step_of_adam_is_the_one_of_the_paper() -> None:
     """With decoupled decay (AdamW), from the sum of all parts, within the largest weight."""
     rate, first, second, epsilon, share, decay, most = 0.01, 0.9, 0.99, 1e-8, 1 / 40, 0.002, 0.3
-    layout, draw = Layout(Shape("H", 16)), np.random.default_rng(8)
+    layout, draw = Layout(network.Shape("H", 16)), np.random.default_rng(8)
     with ThreadPoolExecutor(2) as pool:
         gradient = Gradient(layout, pool, 2, 64)
         gradient._gradients[:] = draw.normal(0, 1, gradient._gradients.shape)
@@ -204,8 +198,8 @@ def test_a_step_of_adam_is_the_one_of_the_paper() -> None:
     assert (np.abs(moved) > most).sum() > 2
 
 
-@pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+MC", 16, 8)], ids=str)
-def test_threads_change_nothing(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", [network.Shape("ALL", 16), network.Shape("H+MC", 16, 8)], ids=str)
+def test_threads_change_nothing(shape: network.Shape) -> None:
     settings = TrainingSettings(shape, epochs=2, batch=64)
     nets = [Trainer(sample(), settings, threads=threads).run().network for threads in (1, 3)]
     for name, array in nets[0].weights.items():
@@ -213,19 +207,19 @@ def test_threads_change_nothing(shape: Shape) -> None:
 
 
 def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
-    shape = Shape("ALL", 8, piece_values=True)
+    shape = network.Shape("ALL", 8, piece_values=True)
     settings = TrainingSettings(shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1)
-    evaluation = NetEvaluation(Trainer(sample(), settings).run().network)
+    evaluation = family.NetEvaluation(Trainer(sample(), settings).run().network)
     positions = unpack(sample())
     kinds, values = positions["board"] & 7, evaluation.attributed(positions)
-    means = [values[kinds == kind].mean() for kind in range(KING)]
+    means = [values[kinds == kind].mean() for kind in range(bitboard.KING)]
     assert 0 < means[0] < min(means[1:3]) <= max(means[1:3]) < means[3] < means[4], means
 
 
 @pytest.mark.parametrize("features", ["ALL", "H+V", "ALL+PH+PV", "ALL+MB"])
 def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
-    shape = Shape(features, 64)
-    weights, positions = random_layers(shape, 1)["inputs"], unpack(sample()[:200])
+    shape = network.Shape(features, 64)
+    weights, positions = starting.random_layers(shape, 1)["inputs"], unpack(sample()[:200])
     views = [view for both in shape.feature_set.active(positions) for view in both]
     sums = np.array([weights[view].sum(axis=0) for view in views])
     assert np.mean(np.abs(sums) > 1) < 0.001 and sums.std() > 0.02
@@ -249,22 +243,26 @@ def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
     ],
 )
 def test_a_net_grows_with_the_scores_that_it_has(known: str, wanted: str) -> None:
-    small, large, positions = parse_shape(known), parse_shape(wanted), unpack(sample()[:50])
+    small, large, positions = network.parse_shape(known), network.parse_shape(wanted), unpack(sample()[:50])
     start = random_net(small)
-    layers = layers_of(start, large, 1)
-    before = exact_scores(small, start.as_floats, positions)
-    assert not fault_of_part(small, large) and exact_scores(large, layers, positions) == pytest.approx(before, abs=1e-6)
+    layers = starting.layers_of(start, large, 1)
+    before = network.exact_scores(small, start.as_floats, positions)
+    assert not starting.fault_of_part(small, large) and network.exact_scores(large, layers, positions) == pytest.approx(
+        before, abs=1e-6
+    )
     if large.hidden > small.hidden:
         assert np.abs(layers["inputs"][:, small.hidden :]).mean() > 0.01
     with pytest.raises(TrainingError, match="the net to start from"):
-        layers_of(random_net(large), small, 1)
+        starting.layers_of(random_net(large), small, 1)
 
 
 def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -> None:
-    start, on_the_left = random_net(Shape("ALL", 16)), parse_fen("2k5/p6b/8/8/3P4/2K5/P1N5/8 w - - 0 1")
-    layers = layers_of(start, Shape("MIRRORED(KING8*ALL)", 16), 1)
-    before = exact_scores(start.shape, start.as_floats, on_the_left)
-    assert exact_scores(Shape("MIRRORED(KING8*ALL)", 16), layers, on_the_left) == pytest.approx(before, abs=1e-6)
+    start, on_the_left = random_net(network.Shape("ALL", 16)), fen.parse_fen("2k5/p6b/8/8/3P4/2K5/P1N5/8 w - - 0 1")
+    layers = starting.layers_of(start, network.Shape("MIRRORED(KING8*ALL)", 16), 1)
+    before = network.exact_scores(start.shape, start.as_floats, on_the_left)
+    assert network.exact_scores(network.Shape("MIRRORED(KING8*ALL)", 16), layers, on_the_left) == pytest.approx(
+        before, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,13 +282,13 @@ def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -
     ],
 )
 def test_a_start_whose_weights_would_be_lost_is_refused(known: str, wanted: str, said: str) -> None:
-    assert fault_of_part(parse_shape(known), parse_shape(wanted))
+    assert starting.fault_of_part(network.parse_shape(known), network.parse_shape(wanted))
     with pytest.raises(TrainingError, match=re.escape(said)):
-        layers_of(random_net(parse_shape(known)), parse_shape(wanted), 1)
+        starting.layers_of(random_net(network.parse_shape(known)), network.parse_shape(wanted), 1)
 
 
 def test_each_output_learns_from_positions_with_its_number_of_men() -> None:
-    layout, objective = Layout(Shape("H", 16, outputs=8)), Objective(0.3, 200.0, 2.6)
+    layout, objective = Layout(network.Shape("H", 16, outputs=8)), Objective(0.3, 200.0, 2.6)
     vector = weights_of(layout)
     with ThreadPoolExecutor(1) as pool:
         gradient = Gradient(layout, pool, 1, 64)
@@ -302,14 +300,9 @@ def test_each_output_learns_from_positions_with_its_number_of_men() -> None:
             assert np.flatnonzero(slopes["output_bias"]).tolist() == [(men - 1) // 4]
 
 
-def test_another_seed_makes_another_net() -> None:
-    nets = [Trainer(sample(), TrainingSettings(Shape("ALL", 16), epochs=1, seed=seed)).run().network for seed in (1, 2)]
-    assert not np.array_equal(nets[0].weights["inputs"], nets[1].weights["inputs"])
-
-
 def test_a_net_learns_what_pieces_are_worth() -> None:
     settings = TrainingSettings(
-        Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1
+        network.Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1
     )
     trainer, states = Trainer(sample(), settings), list[TrainingState]()
     trained = trainer.run(states.append)
@@ -323,7 +316,7 @@ def test_a_net_learns_what_pieces_are_worth() -> None:
 
 
 def test_training_is_resumed_where_it_was_interrupted(tmp_path: Path) -> None:
-    settings, state = TrainingSettings(Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
+    settings, state = TrainingSettings(network.Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
     whole = Trainer(sample(), settings).run().network
 
     def stop_after_two(printed: TrainingState) -> None:
@@ -337,7 +330,7 @@ def test_training_is_resumed_where_it_was_interrupted(tmp_path: Path) -> None:
     for name, array in whole.weights.items():
         assert np.array_equal(array, second.network.weights[name]), name
     with pytest.raises(TrainingError, match="remove it to train from the beginning"):
-        Trainer(sample(), TrainingSettings(Shape("ALL", 32), epochs=4), checkpoint=state)
+        Trainer(sample(), TrainingSettings(network.Shape("ALL", 32), epochs=4), checkpoint=state)
     state.write_bytes(b"nothing")
     with pytest.raises(TrainingError, match="not a checkpoint"):
         Trainer(sample(), settings, checkpoint=state)
@@ -345,7 +338,7 @@ def test_training_is_resumed_where_it_was_interrupted(tmp_path: Path) -> None:
 
 def test_training_that_diverges_ends_with_an_error_and_writes_no_net(train, tmp_path: Path, capsys) -> None:
     with pytest.raises(TrainingError, match=r"diverged in epoch 1: its error is no number; try a rate below 1e\+300"):
-        Trainer(sample(), TrainingSettings(Shape("ALL", 16), epochs=2, rate=1e300)).run()
+        Trainer(sample(), TrainingSettings(network.Shape("ALL", 16), epochs=2, rate=1e300)).run()
     assert train("--hidden", 16, "--rate", "1e300") == 1
     assert "merino: train: training diverged in epoch 1" in capsys.readouterr().err
     assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
@@ -368,7 +361,7 @@ def test_a_net_that_predicts_no_better_than_an_even_score_is_named(train, capsys
 
 
 def test_the_error_of_the_start_is_shown_also_after_a_break(train, tmp_path: Path, capsys) -> None:
-    settings = TrainingSettings(Shape("ALL", 16), epochs=3)
+    settings = TrainingSettings(network.Shape("ALL", 16), epochs=3)
     net = Trainer(sample(), settings).run()
     assert net.start_error is None
     further, state = replace(settings, epochs=2), tmp_path / "state"
@@ -382,7 +375,7 @@ def test_the_error_of_the_start_is_shown_also_after_a_break(train, tmp_path: Pat
     Trainer(sample(), further, checkpoint=state, start=net.network).run(stop_in_the_second)
     assert state.exists()
     assert Trainer(sample(), further, checkpoint=state, start=net.network).run().start_error == whole.start_error
-    save_net(net.network, start := tmp_path / "start.net")
+    file.save_net(net.network, start := tmp_path / "start.net")
     assert train("--start", start, "--epochs", 1, "--rate", "0.0001") == 0
     assert re.search(r"on validation games [\d.]+ \(the start [\d.]+\); the net", capsys.readouterr().out)
 
@@ -398,30 +391,30 @@ def played(k: float) -> np.ndarray:
 
 def test_the_scale_of_scores_is_found_and_is_no_more_than_that_of_the_terms() -> None:
     assert fit_k(played(150)) == pytest.approx(150, rel=0.05)
-    assert course_for(played(150), 4096, None, 0.02).score_k == pytest.approx(150, rel=0.05)
-    assert fit_k(played(400)) > 350 and course_for(played(400), 4096, None, 0.02).score_k == default().k
+    assert shapes.course_for(played(150), 4096, None, 0.02).score_k == pytest.approx(150, rel=0.05)
+    assert fit_k(played(400)) > 350 and shapes.course_for(played(400), 4096, None, 0.02).score_k == default().k
 
 
 def test_a_course_has_steps_enough_with_what_is_left_to_learn_from() -> None:
-    found = [course_for(played(150)[:4100], 4096, None, validation).epochs for validation in (1e-9, 0.02)]
-    assert found == [MIN_STEPS / 2, MIN_STEPS]
+    found = [shapes.course_for(played(150)[:4100], 4096, None, validation).epochs for validation in (1e-9, 0.02)]
+    assert found == [shapes.MIN_STEPS / 2, shapes.MIN_STEPS]
 
 
 def test_the_command_trains_a_net_that_can_be_loaded(train, tmp_path: Path, capsys) -> None:
     out, words = tmp_path / "n.net", ("--epochs", 2, "--hidden", 16, "--features", "all+h")
     assert train(*words) == 0
     assert "Done: 2 epochs" in capsys.readouterr().out
-    assert load_net(out).shape == Shape("ALL+H", 16)
-    assert load_net(out).k == default().k  # a centipawn of it promises what one of the terms does
+    assert file.load_net(out).shape == network.Shape("ALL+H", 16)
+    assert file.load_net(out).k == default().k  # a centipawn of it promises what one of the terms does
     assert len((tmp_path / "n.net.log").read_text().splitlines()) == 2
     assert not (tmp_path / "n.net.state").exists()
     assert train(*words, "--quiet") == 0
     said = capsys.readouterr()
     assert said.out.startswith("Done: ") and said.out.count("\n") == 1 and not said.err
     on = tmp_path / "on.net"
-    save_net(replace(load_net(out), search={"razor_depth": 2}), out)
+    file.save_net(replace(file.load_net(out), search={"razor_depth": 2}), out)
     assert train("--start", out, "--epochs", 1, out="on.net") == 0
-    assert load_net(on).shape == load_net(out).shape and load_net(on).search == {"razor_depth": 2}
+    assert file.load_net(on).shape == file.load_net(out).shape and file.load_net(on).search == {"razor_depth": 2}
     capsys.readouterr()
     assert train("--start", out, "--hidden", 8, out="on.net") == 1
     assert "the net to start from is" in capsys.readouterr().err
@@ -429,7 +422,7 @@ def test_the_command_trains_a_net_that_can_be_loaded(train, tmp_path: Path, caps
 
 def test_a_net_does_not_replace_the_one_that_it_starts_from(train, tmp_path: Path, capsys) -> None:
     net, link = tmp_path / "my.net", tmp_path / "other.net"
-    save_net(random_net(Shape("ALL", 4)), net)
+    file.save_net(random_net(network.Shape("ALL", 4)), net)
     link.symlink_to(net)
     before = net.read_bytes()
     for out in (net, link):
@@ -454,7 +447,7 @@ def test_ctrl_c_before_the_first_epoch_has_ended_keeps_nothing(train, tmp_path: 
 
 
 def test_the_checkpoint_of_another_training_is_refused(train, tmp_path: Path, capsys) -> None:
-    Trainer(sample(), TrainingSettings(Shape("ALL", 4), epochs=1), checkpoint=tmp_path / "n.net.state").run()
+    Trainer(sample(), TrainingSettings(network.Shape("ALL", 4), epochs=1), checkpoint=tmp_path / "n.net.state").run()
     assert train("--hidden", 4, "--epochs", 2) == 1
     said = "n.net.state' belongs to training with other data or settings: remove it to train from the beginning\n"
     assert said in capsys.readouterr().err
@@ -463,19 +456,19 @@ def test_the_checkpoint_of_another_training_is_refused(train, tmp_path: Path, ca
 def test_what_a_net_has_learned_is_changed_gently(train, tmp_path: Path) -> None:
     out = tmp_path / "n.net"
     assert train("--start", "gen1", "--quiet") == 0
-    before, after = load_net(find_net("gen1")), load_net(out)
+    before, after = file.load_net(find_net("gen1")), file.load_net(out)
     assert after.k == before.k and after.about["settings"]["rate"] == FURTHER_RATE < TrainingSettings().rate
     assert after.about["training"]["epochs"] == FURTHER_EPOCHS
     assert train("--start", "gen1", "--rate", "0.004", "--epochs", 1, "--quiet") == 0
-    assert load_net(out).about["settings"]["rate"] == 0.004
+    assert file.load_net(out).about["settings"]["rate"] == 0.004
 
 
 def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path) -> None:
-    path, settings = tmp_path / "p.bin", TrainingSettings(Shape("ALL", 16), epochs=1)
+    path, settings = tmp_path / "p.bin", TrainingSettings(network.Shape("ALL", 16), epochs=1)
     path.write_bytes(sample().tobytes())
     Trainer(sample(), settings).run()
     compiled = list(learn_scores.signatures)
-    with open_blocks(path) as records:
+    with position_blocks.open_blocks(path) as records:
         Trainer(records, settings).run()
     assert learn_scores.signatures == compiled
 
@@ -488,7 +481,7 @@ def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path)
         (["--hidden", "9" * 5000], 2, "--hidden"),
         (["--hidden", "8", "--shape", "ALL -> 8 -> 1"], 2, "--shape says all of the shape"),
         (["--start", "gen1", "--hidden", "16"], 1, "start from is ALL -> 64 -> 1, and not ALL -> 16 -> 1"),
-        (["--features", "ALL+"], 1, "at the end"),
+        (["--features", "ALL+"], 1, "is not a feature set"),
         (["--shape", "H -> 8 -> values"], 1, "features ALL"),
         (["--blend", "2"], 2, "--blend"),
         (["--epochs", "0"], 2, "epochs"),
@@ -529,7 +522,7 @@ def test_what_ctrl_c_has_left_running_adds_nothing_to_later_errors(monkeypatch: 
         return 0.0
 
     monkeypatch.setattr(gradient, "learn_scores", learn)
-    layout, some = Layout(Shape("H", 1)), sample()[:8]
+    layout, some = Layout(network.Shape("H", 1)), sample()[:8]
     options, weights = layout.options(Objective()), np.zeros(layout.size, dtype=np.float32)
     with ThreadPoolExecutor(2) as pool:
         found = Gradient(layout, pool, 2, 64)
@@ -545,7 +538,7 @@ def test_what_ctrl_c_has_left_running_adds_nothing_to_later_errors(monkeypatch: 
 def test_only_a_card_with_numbers_says_what_a_net_has_learned_from(
     positions: object, before: object, learned: int | None
 ) -> None:
-    net = replace(random_net(Shape("H", 4)), about={"data": {"positions": positions, "before": before}})
+    net = replace(random_net(network.Shape("H", 4)), about={"data": {"positions": positions, "before": before}})
     assert learned_by(net) == learned
     assert learned_by(replace(net, about={"data": {"positions": 5}})) == 5
     assert learned_by(replace(net, about={"data": []})) is None
@@ -569,7 +562,7 @@ def numbered() -> np.ndarray:
 
 
 def order_of(records: np.ndarray, seed: int = 1) -> TrainingOrder:
-    return TrainingOrder(blocks_of(records), SHARE, seed, mirrors=True)
+    return TrainingOrder(position_blocks.blocks_of(records), SHARE, seed, mirrors=True)
 
 
 @pytest.mark.usefixtures("small")
@@ -608,13 +601,13 @@ def test_of_many_positions_that_validate_some_are_taken_evenly(monkeypatch: pyte
 
 @pytest.mark.usefixtures("small")
 def test_no_more_than_a_portion_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes, read = [], PackedBlocks.read
+    sizes, read = [], position_blocks.PackedBlocks.read
 
-    def counted(self: PackedBlocks, first: int, last: int) -> np.ndarray:
+    def counted(self: position_blocks.PackedBlocks, first: int, last: int) -> np.ndarray:
         sizes.append(last - first)
         return read(self, first, last)
 
-    monkeypatch.setattr(PackedBlocks, "read", counted)
+    monkeypatch.setattr(position_blocks.PackedBlocks, "read", counted)
     list(order_of(sample()).portions(0))
     assert max(sizes) == 120 and sizes.count(60) >= 6
 
@@ -624,9 +617,9 @@ def test_files_teach_as_the_same_positions_in_memory_do(tmp_path: Path) -> None:
     paths = tmp_path / "a.bin", tmp_path / "b.txt", tmp_path / "c.bin"
     paths[0].write_bytes(with_checks(sample()[:100]).tobytes())
     paths[2].write_bytes(sample()[100:].tobytes())
-    settings = TrainingSettings(Shape("ALL", 16), epochs=2, batch=64)
+    settings = TrainingSettings(network.Shape("ALL", 16), epochs=2, batch=64)
     nets = [Trainer(sample(), settings, threads=threads).run().network for threads in (1, 2)]
-    with training_positions([paths[0], paths[2]], Filter(), tmp_path) as found:
+    with position_blocks.training_positions([paths[0], paths[2]], Filter(), tmp_path) as found:
         assert len(found) == 400 and recipe_of(found) == recipe_of(sample())
         assert np.array_equal(without_checks(found.read(90, 110)), sample()[90:110])
         assert np.array_equal(without_checks(found.every(7)), sample()[::7])
@@ -639,18 +632,20 @@ def test_what_is_no_packed_file_is_kept_in_a_file_without_a_name(tmp_path: Path)
     packed, text = tmp_path / "a.bin", tmp_path / "b.txt"
     packed.write_bytes(sample()[:100].tobytes())
     text.write_text("4k3/8/8/8/8/8/8/R3K3 w - - 0 1 | 500 | 1.0\n" * 30)
-    with training_positions([text, packed], Filter(), tmp_path) as found:
+    with position_blocks.training_positions([text, packed], Filter(), tmp_path) as found:
         assert len(found) == 130 and (found.read(0, 30)["score"] == 500).all()
         assert np.array_equal(found.read(25, 40)[5:], sample()[:10])
         assert sorted(tmp_path.iterdir()) == [packed, text]
-    with joined([spooled([sample()[:5], sample()[:0], sample()[5:9]], tmp_path)]) as found:
+    with position_blocks.joined(
+        [position_blocks.spooled([sample()[:5], sample()[:0], sample()[5:9]], tmp_path)]
+    ) as found:
         assert np.array_equal(found.read(0, 9), sample()[:9]) and not len(found.read(4, 4))
 
 
 def test_a_file_that_is_cut_off_while_it_is_read_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(sample().tobytes())
-    with open_blocks(path) as found:
+    with position_blocks.open_blocks(path) as found:
         path.write_bytes(sample()[:10].tobytes())
         with pytest.raises(PackedError, match=r"a\.bin' was cut off"):
             found.read(300, 400)

@@ -1,7 +1,5 @@
 """Generations of nets: played, trained and proved, resumed, refused, reported; only a net that has won is the best."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -17,20 +15,15 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.core.common import files
-from merino.core.common.command import CommandError
-from merino.core.common.errors import MerinoError
+from merino.core.common import command, errors, files, sealed
 from merino.core.common.files import user_folder
-from merino.core.common.sealed import as_json, from_json
-from merino.eval.evaluation import EvaluationError
-from merino.eval.families import default, find_net
+from merino.eval import evaluation, families
 from merino.eval.net import file as net_files
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
 from merino.formats import packed_files
 from merino.formats.packed_files import games_with_scores, rescaled
-from merino.lab.nets import gpu, night, shapes, training
-from merino.lab.nets.gradient import Gradient, Layout
+from merino.lab.nets import gpu, gradient, night, night_command, plots, shapes, starting, training
 from merino.lab.nets.night import (
     LadderMatch,
     NightFolder,
@@ -45,10 +38,7 @@ from merino.lab.nets.night import (
     shape_for,
     summary,
 )
-from merino.lab.nets.night_command import run_night
-from merino.lab.nets.plots import NIGHT_PICTURES, _nets_ladder
 from merino.lab.nets.shapes import SUPPORTED, caution, games_to_teach, supported_by
-from merino.lab.nets.starting import fault_of_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.learn.improve import rounds
 from merino.learn.improve.rounds import Finished, StepContext, Until
@@ -81,7 +71,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def small(tmp_path: Path) -> Path:
     """A net of a few neurons."""
     path, shape = tmp_path / "small.net", Shape(hidden=16)
-    save_net(quantised(shape, random_layers(shape, 1), 200.0, {}), path)
+    save_net(quantised(shape, starting.random_layers(shape, 1), 200.0, {}), path)
     return path
 
 
@@ -179,8 +169,8 @@ def test_scores_of_a_night_look_ahead_if_asked_and_an_older_one_goes_on_as_it_wa
 
 
 def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def on_a_processor(layout: Layout, batch: int) -> Gradient:
-        return Gradient(layout, ThreadPoolExecutor(2), 2, batch)
+    def on_a_processor(layout: gradient.Layout, batch: int) -> gradient.Gradient:
+        return gradient.Gradient(layout, ThreadPoolExecutor(2), 2, batch)
 
     monkeypatch.setattr(gpu, "GpuGradient", on_a_processor)
     monkeypatch.setattr(gpu, "check_gpu", lambda shape: None)
@@ -193,7 +183,7 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
     monkeypatch.undo()
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)
     path = tmp_path / "h.net"
-    save_net(quantised(Shape("H", 8), random_layers(Shape("H", 8), 1), 200.0, {}), path)
+    save_net(quantised(Shape("H", 8), starting.random_layers(Shape("H", 8), 1), 200.0, {}), path)
     for start, shape, fault in (
         ("nothing", "", "no NVIDIA graphics card"),
         (str(path), "", r"see pieces on squares.*not H -> 8 -> 1"),
@@ -284,7 +274,7 @@ def test_a_net_that_has_not_won_leaves_the_start_the_best(
     assert found.state.rounds[0].continued and found.state.rounds[0].neurons == 16
     card = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about["settings"]
     assert (card["rate"], card["epochs"], card["objective"]["k"]) == (FURTHER_RATE, FURTHER_EPOCHS, 200.0)
-    assert card["objective"]["score_k"] == default().k
+    assert card["objective"]["score_k"] == families.default().k
     assert not (tmp_path / "run" / "best.net").exists()
 
 
@@ -301,7 +291,7 @@ def test_scores_of_all_players_are_brought_to_the_scale_of_the_terms(
     monkeypatch.setattr(packed_files, "rescaled", noting)
     monkeypatch.setattr(night, "learned_before", lambda _: 0)  # so that training begins with random weights
     ran(tmp_path / "run", str(small))
-    assert factors == [default().k / 200.0, default().k / 200.0, 1.0]
+    assert factors == [families.default().k / 200.0, families.default().k / 200.0, 1.0]
 
 
 def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(
@@ -374,8 +364,8 @@ def test_a_net_trained_further_gets_groups_of_the_own_king_if_positions_support_
     start = Network(parse_shape("ALL mirrored -> 512 -> 1 x 8"), {}, 200.0)
     found, goes_on, reason = shape_for(140_000_000, start, 150_000_000)
     assert goes_on and found.features.startswith("MIRRORED(KING[") and (found.hidden, found.outputs) == (512, 8)
-    assert "groups of squares of the own king" in reason and not fault_of_part(start.shape, found)
-    gen13 = load_net(find_net("gen13"))
+    assert "groups of squares of the own king" in reason and not starting.fault_of_part(start.shape, found)
+    gen13 = load_net(families.find_net("gen13"))
     assert shape_for(140_000_000, gen13, 150_000_000)[:2] == (gen13.shape, True)
 
 
@@ -405,7 +395,7 @@ def test_few_positions_support_few_neurons_and_many_epochs() -> None:
 
 def test_a_start_says_how_much_it_has_learned(small: Path) -> None:
     assert learned_before(load_net(small)) is None  # it has no card
-    assert learned_before(load_net(find_net("gen12"))) == 28_586_425 and learned_before(None) == 0
+    assert learned_before(load_net(families.find_net("gen12"))) == 28_586_425 and learned_before(None) == 0
 
 
 def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: Path) -> None:
@@ -421,7 +411,7 @@ def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: P
         ran(tmp_path / "run", str(small))
     assert ran(tmp_path / "run", None, generations=0).state.is_from_nothing  # it keeps its start
     path = tmp_path / "run" / "night.json"
-    path.write_bytes(as_json(from_json(path.read_bytes(), "it") | {"version": "9.1"}))
+    path.write_bytes(sealed.as_json(sealed.from_json(path.read_bytes(), "it") | {"version": "9.1"}))
     with pytest.raises(LearnError, match="another version"):
         ran(tmp_path / "run")
 
@@ -439,16 +429,16 @@ def test_another_net_in_place_of_the_start_is_refused(tmp_path: Path, small: Pat
     ran(tmp_path / "run", str(small), generations=0)
     with pytest.raises(LearnError, match="not with 'gen1'"):
         ran(tmp_path / "run", "gen1")
-    (tmp_path / "run" / "start.net").write_bytes(find_net("gen1").read_bytes())
+    (tmp_path / "run" / "start.net").write_bytes(families.find_net("gen1").read_bytes())
     with pytest.raises(LearnError, match=r"start.net' is another net than this run left there"):
         ran(tmp_path / "run", generations=1, start=None)
     (tmp_path / "run" / "start.net").write_bytes(b"Merino net 1\n{")
-    with pytest.raises(EvaluationError, match=r"start.net' is not a usable net"):
+    with pytest.raises(evaluation.EvaluationError, match=r"start.net' is not a usable net"):
         ran(tmp_path / "run", generations=1, start=None)
     (tmp_path / "run" / "start.net").unlink()
     assert ran(tmp_path / "run", None, generations=0).best.read_bytes() == small.read_bytes()  # it is taken again
     (tmp_path / "run" / "start.net").unlink()
-    small.write_bytes(find_net("gen1").read_bytes())
+    small.write_bytes(families.find_net("gen1").read_bytes())
     with pytest.raises(LearnError, match=r"began with '.*small.net' as it was, not with '.*small.net' as it is"):
         ran(tmp_path / "run", None, generations=0)
 
@@ -484,25 +474,11 @@ def test_another_net_of_a_generation_is_refused(tmp_path: Path, small: Path, win
         ran(tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [("{", "it is not JSON"), ("[]", "not a JSON object"), ("rounds", "is not the state .*: it lacks 'number'")],
-)
-def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, text: str, fault: str) -> None:
-    ran(tmp_path / "run", generations=0)
-    path = tmp_path / "run" / "night.json"
-    if text == "rounds":
-        text = as_json(from_json(path.read_bytes(), "it") | {"rounds": [{}]}).decode()
-    path.write_text(text)
-    with pytest.raises(LearnError, match=fault):
-        load_state(path)
-
-
 def test_kept_bounds_that_are_no_longer_allowed_are_refused_before_a_game(tmp_path: Path) -> None:
     ran(tmp_path / "run", generations=0)
     path = tmp_path / "run" / "night.json"
-    state = from_json(path.read_bytes(), "it")
-    path.write_bytes(as_json(state | {"plan": state["plan"] | {"elo1": 300.0}}))
+    state = sealed.from_json(path.read_bytes(), "it")
+    path.write_bytes(sealed.as_json(state | {"plan": state["plan"] | {"elo1": 300.0}}))
     with pytest.raises(LearnError, match=r"run' was begun .* elo1 must be a number from -200 to 200, not 300"):
         begin(tmp_path / "run", None, {}, Until(rounds=1), Events())
     with pytest.raises(LearnError, match="elo1 must be a number from -200 to 200"):
@@ -516,8 +492,8 @@ def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path, words: list[st
     if is_there:
         folder.mkdir(parents=True)
     before = set(tmp_path.rglob("*"))
-    with pytest.raises(MerinoError):
-        run_night([*words, "--generations", "1", "--state", str(folder)])
+    with pytest.raises(errors.MerinoError):
+        night_command.run_night([*words, "--generations", "1", "--state", str(folder)])
     assert set(tmp_path.rglob("*")) == before
 
 
@@ -544,13 +520,15 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
     for module, step in ((packed_files, "write_packed_file"), (net_files, "save_net")):
         with monkeypatch.context() as patch:
             patch.setattr(module, step, full)
-            with pytest.raises(CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"):
-                run_night(words)
+            with pytest.raises(
+                command.CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"
+            ):
+                night_command.run_night(words)
     with monkeypatch.context() as patch:
         patch.setattr(rounds, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
         with pytest.raises(MatchError, match="the match broke off"):
-            run_night([*words[:-1], str(tmp_path / "other")])
-    assert run_night(words) == 0
+            night_command.run_night([*words[:-1], str(tmp_path / "other")])
+    assert night_command.run_night(words) == 0
 
 
 @pytest.mark.parametrize(
@@ -568,19 +546,19 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
-    with pytest.raises(MerinoError, match=fault):
-        run_night([*words, "--state", str(tmp_path / "run")])
+    with pytest.raises(errors.MerinoError, match=fault):
+        night_command.run_night([*words, "--state", str(tmp_path / "run")])
 
 
 def test_pictures_of_a_night_are_drawn(tmp_path: Path, winning: None, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     state = ran(tmp_path / "run").state
     endless = replace(state.rounds[0], elo=np.inf, elo_error=np.inf, from_start=np.inf, from_start_error=np.inf)
-    for name in NIGHT_PICTURES:
+    for name in plots.NIGHT_PICTURES:
         for each in (state, replace(state, rounds=(endless, state.rounds[1])), replace(state, rounds=())):
-            assert draw(each, NIGHT_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
+            assert draw(each, plots.NIGHT_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
     assert main(["plot", str(tmp_path / "run")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(NIGHT_PICTURES)
+    assert len(capsys.readouterr().out.splitlines()) == len(plots.NIGHT_PICTURES)
 
 
 def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
@@ -597,7 +575,7 @@ def test_what_a_run_that_was_killed_after_a_fit_has_left_is_removed(small: Path,
     folder.mkdir()
     (folder / night.CANDIDATE).write_bytes(small.read_bytes())
     kept = {"positions": 5, "continued": False, "error": 0.1, "seconds": 1.0, "net": digest(load_net(small))}
-    (folder / night.FIT).write_bytes(as_json(kept))
+    (folder / night.FIT).write_bytes(sealed.as_json(kept))
     for name in (night.POSITIONS, f"{night.CANDIDATE}.state"):
         (folder / name).write_bytes(b"half")
     state, context = NightState(plan=NightPlan(), start_name="nothing"), StepContext(1, Events(), lambda: None)
@@ -623,7 +601,7 @@ def test_a_night_over_an_executor_is_that_of_this_machine(tmp_path: Path, remote
 
 def test_each_net_that_wins_meets_a_ladder_of_older_nets_that_stays(tmp_path: Path, winning: None) -> None:
     first, second, third = ran(tmp_path / "run", generations=3).state.rounds
-    shipped = [(name, digest(load_net(find_net(name)))) for name in ("gen1", "gen12")]
+    shipped = [(name, digest(load_net(families.find_net(name)))) for name in ("gen1", "gen12")]
     own = [("generation 1", first.net), ("generation 2", second.net)]
     for found, rungs in ((first, shipped), (second, shipped + own[:1]), (third, shipped + own)):
         assert [(rung.name, rung.net) for rung in found.ladder] == rungs
@@ -637,7 +615,7 @@ def test_each_net_that_wins_meets_a_ladder_of_older_nets_that_stays(tmp_path: Pa
 def test_a_long_run_has_few_rungs_and_a_start_that_is_no_rung(tmp_path: Path) -> None:
     assert rungs_of(long_run(9)) == [1, 3, 7, 15]
     with NightFolder(tmp_path / "run") as folder:
-        start = digest(load_net(find_net("gen12")))
+        start = digest(load_net(families.find_net("gen12")))
         assert list(folder._rungs(long_run(0, start))) == []
         assert [name for name, _ in folder._rungs(long_run(0, "another"))] == ["gen12"]
         state = long_run(0, start)
@@ -660,9 +638,9 @@ def test_a_night_killed_on_the_ladder_is_resumed_to_the_same_end(
 def test_a_run_that_is_older_than_the_ladder_goes_on_without(tmp_path: Path, winning: None) -> None:
     ran(tmp_path / "run", generations=1)
     path = tmp_path / "run" / "night.json"
-    data = from_json(path.read_bytes(), "it")
+    data = sealed.from_json(path.read_bytes(), "it")
     del data["plan"]["ladder"], data["rounds"][0]["ladder"]
-    path.write_bytes(as_json(data))
+    path.write_bytes(sealed.as_json(data))
     state = load_state(path)
     assert state.plan.ladder == 0 and state.rounds[0].ladder == ()
     known = {name: value for name, value in TINY.items() if name != "ladder"}
@@ -674,7 +652,7 @@ def test_the_value_for_a_gui_is_a_path_that_holds_wherever_it_starts(tmp_path: P
     monkeypatch.chdir(tmp_path)
     found = Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None)
     monkeypatch.setattr(night, "begin", lambda *_: found)
-    run_night(["--generations", "1"])
+    night_command.run_night(["--generations", "1"])
     assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in capsys.readouterr().out
 
 
@@ -683,7 +661,7 @@ def test_every_net_of_a_long_ladder_is_drawn() -> None:
     rungs = tuple(LadderMatch(f"generation {number}", "net", 50, 10.0 * number, 20.0) for number in range(11))
     state = night_of(2)
     figure = figure_class()
-    _nets_ladder(figure, replace(state, rounds=tuple(replace(each, ladder=rungs) for each in state.rounds)))
+    plots._nets_ladder(figure, replace(state, rounds=tuple(replace(each, ladder=rungs) for each in state.rounds)))
     lines, names = figure.axes[0].get_legend_handles_labels()
     assert names == [f"against {rung.name}" for rung in rungs]
     assert len({(line[0].get_color(), line[0].get_linestyle()) for line in lines}) == len(rungs)

@@ -11,8 +11,6 @@ A patch holds no generated tables, so that it does not get stale with them: `too
 copy that gets the patch, and the pages that change then must be those that it names.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Apply each addition to a copy of the checkout and run its tests there: `python -m tests.additions [NAME ...]`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """`make chaos`: hurts every command that writes in every way, and prints a table of trials and faults."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil
@@ -16,9 +14,8 @@ from datetime import date
 from pathlib import Path
 from textwrap import fill
 
+from merino.core.common import files, work
 from merino.core.common.about import NAME, __version__
-from merino.core.common.files import user_folder
-from merino.core.common.work import cores
 from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference
@@ -99,7 +96,7 @@ def main() -> int:
     cases = [case for case in CASES if not args.only or {case.name, case.command} & set(args.only)]
     harms = {name: harm for name, harm in HARMS.items() if not args.harms or name in args.harms}
     place, results = Path(tempfile.mkdtemp(prefix="merino-chaos-")), Results(args.results, args.resume)
-    laboratory = Laboratory(place, user_folder("cache"), args.seed)
+    laboratory = Laboratory(place, files.user_folder("cache"), args.seed)
     examination = Examination(laboratory, args.seed, args.trials, args.at_a_time)
     done = {name for name, row in results.rows.items() if row.serves(args.seed, args.trials, harms)}
     try:
@@ -129,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--harms", nargs="+", choices=HARMS, help="only these kinds of harm")
     add("--trials", type=int, default=KILLS, metavar="N", help="kills of each command (default: %(default)s)")
     add("--seed", type=int, default=1, metavar="N", help="seed of all random moments (default: %(default)s)")
-    add("--at-a-time", type=int, default=cores(), metavar="N", help="trials at a time (default: one per core)")
+    add("--at-a-time", type=int, default=work.cores(), metavar="N", help="trials at a time (default: one per core)")
     add("--resume", action="store_true", help="keep the rows without a fault of the last run")
     add(
         "--results",
@@ -166,7 +163,7 @@ def _report(rows: Mapping[str, Row], harms: Mapping[str, Harm]) -> str:
     about = (
         f"{NAME} {__version__} at {', '.join(commits)}, {date.today():%Y-%m-%d}, seed {seeds}: "
         f"{sum(cell.trials for cell in cells):,} trials, {faults or 'none'} with a fault, "
-        f"in {sum(row.seconds for row in rows.values()) / 60:.0f} minutes on {cores()} shared cores. "
+        f"in {sum(row.seconds for row in rows.values()) / 60:.0f} minutes on {work.cores()} shared cores. "
         + (f"The disk was full at {_share(rows.values())} writes. " if "full" in harms else "")
     )
     return f"{fill(about, 120)}\n\n{table}\n" + (f"\nNot tried (-):\n\n{notes}" if notes else "")

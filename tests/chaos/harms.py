@@ -3,8 +3,6 @@
 `NotPossibleError` says that a harm cannot be done here, or that it does not concern the case.
 """
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

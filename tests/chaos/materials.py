@@ -1,7 +1,5 @@
 """The files that cases begin with, each made by Merino itself or written here, always the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout

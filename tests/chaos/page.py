@@ -3,8 +3,6 @@
 That is the progress of practice, and weights that are put in use. A night that it starts is that of `merino night`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -3,8 +3,6 @@
 A row for each format: times and dates are left out of the comparison, everything else is compared byte for byte.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -20,12 +18,10 @@ from xml.etree import ElementTree
 import chess.pgn
 import numpy as np
 
-from merino.core.common.errors import MerinoError
-from merino.core.common.files import is_draft
+from merino.core.common import errors, files
 from merino.eval.linear.weights import load
 from merino.eval.net.file import load_net
-from merino.formats.packed import PackedError, unpack
-from merino.formats.scored_games import games_in
+from merino.formats import packed, scored_games
 from merino.lab.nets.position_blocks import open_blocks
 from merino.lab.tune.tuning import load_tune
 
@@ -64,12 +60,12 @@ def _positions(path: Path) -> None:
         whole.write_bytes(path.read_bytes()[:size])
         if size:
             with open_blocks(whole) as records:
-                unpack(records.read(0, len(records)))
+                packed.unpack(records.read(0, len(records)))
 
 
 def _scored_games(path: Path) -> None:
     """Games in viriformat; the last one may be cut short where its writer was killed."""
-    games_in(path.read_bytes())
+    scored_games.games_in(path.read_bytes())
 
 
 def _numbers(path: Path) -> None:
@@ -182,8 +178,8 @@ def fault_of(path: Path) -> str:
     try:
         format_of(path).read(path)
     except (
-        MerinoError,
-        PackedError,
+        errors.MerinoError,
+        packed.PackedError,
         OSError,
         ValueError,
         KeyError,
@@ -205,7 +201,7 @@ def files_in(folder: Path) -> dict[str, Path]:
 
 def _is_left(path: Path) -> bool:
     """Whether a killed writer has left this file, and the next one will remove it."""
-    return is_draft(path) or path.suffix == ".lock"
+    return files.is_draft(path) or path.suffix == ".lock"
 
 
 def outcome_of(folder: Path) -> dict[str, object]:

@@ -1,7 +1,5 @@
 """What the trials of each command have come to, kept in a file after each, so that a run may be resumed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path

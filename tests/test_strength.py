@@ -100,13 +100,10 @@ def test_weak_play_varies_and_the_same_seed_repeats_it_whatever_was_searched_bef
 
 
 def test_a_strong_player_sees_what_a_weak_one_may_miss(searcher: Searcher) -> None:
-    def share() -> float:
-        return drawn_moves(searcher, Limits(), 40, HANGING_QUEEN)["e4d5"] / 40
-
     searcher.strength = at_elo(MAX_ELO)
-    assert share() == 1
+    assert drawn_moves(searcher, Limits(), 10, HANGING_QUEEN)["e4d5"] == 10
     searcher.strength = at_elo(MIN_ELO)
-    assert share() > 0.5
+    assert drawn_moves(searcher, Limits(), 40, HANGING_QUEEN)["e4d5"] > 20
 
 
 def test_a_mate_in_sight_is_not_given_away(searcher: Searcher) -> None:
@@ -153,7 +150,7 @@ def test_who_is_winning_does_not_repeat_the_position(searcher: Searcher) -> None
     for move in ("b1d1", "g8f8", "d1b1", "f8g8"):
         position.push_uci(move)
     searcher.strength = at_elo(MAX_ELO)
-    assert "b1d1" not in drawn_moves(searcher, Limits(), 10, position)
+    assert "b1d1" not in drawn_moves(searcher, Limits(), 4, position)
 
 
 # The search

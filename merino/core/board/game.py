@@ -13,22 +13,7 @@ from enum import Enum
 
 import numpy as np
 
-from merino.core.board.bitboard import (
-    BLACK,
-    BLACK_PIECE,
-    EDGE_RANKS,
-    EMPTY,
-    FILE_A,
-    FILE_H,
-    FULL,
-    KING,
-    PIECE_LETTERS,
-    RANK_1,
-    RANK_8,
-    SQUARE_NAMES,
-    WHITE,
-    bit,
-)
+from merino.core.board import bitboard
 from merino.core.board.fen import START_FEN, parse_fen, to_fen
 from merino.core.board.makemove import castling_destinations, make
 from merino.core.board.move import CASTLING, PROMOTION, Move, destination_of, kind_of, origin_of
@@ -40,10 +25,10 @@ from merino.core.compiled.memory import aligned_record, copy_record
 
 START_NAME = "startpos"  # taken for the FEN of the usual start, as in UCI
 FIFTY_MOVES = 100  # in plies
-RESULTS = {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}  # by the winner, as PGN writes them
+RESULTS = {bitboard.WHITE: "1-0", bitboard.BLACK: "0-1", None: "1/2-1/2"}  # by the winner, as PGN writes them
 
-_CORNERS = EDGE_RANKS & (FILE_A | FILE_H)
-_SQUARES = {name: square for square, name in enumerate(SQUARE_NAMES)}
+_CORNERS = bitboard.EDGE_RANKS & (bitboard.FILE_A | bitboard.FILE_H)
+_SQUARES = {name: square for square, name in enumerate(bitboard.SQUARE_NAMES)}
 _PROMOTIONS = {"": 0, "n": PROMOTION, "b": PROMOTION + 1, "r": PROMOTION + 2, "q": PROMOTION + 3}
 
 
@@ -80,7 +65,7 @@ class IllegalMoveError(ValueError):
 
 @entry
 def _legal_moves(positions, moves):
-    return generate(positions[0], moves, ALL, FULL)
+    return generate(positions[0], moves, ALL, bitboard.FULL)
 
 
 @entry
@@ -97,7 +82,7 @@ def _find_move(position, scratch, wanted):
     origin, destination = origin_of(wanted), destination_of(wanted)
     promotion = max(kind_of(wanted), PROMOTION - 1)
     castling = 0
-    for index in range(generate(position, scratch, ALL, bit(origin))):
+    for index in range(generate(position, scratch, ALL, bitboard.bit(origin))):
         move = int(scratch[index])
         if kind_of(move) == CASTLING and castling_destinations(origin, destination_of(move))[0] == destination:
             castling = move
@@ -176,7 +161,7 @@ class Position:
         """The letter of the piece on a square from 0 (a1) to 63 (h8), capital for White, or None."""
         whole_number("square", square, 0, 63)
         piece = int(self.record[0]["board"][square])
-        return None if piece == EMPTY else PIECE_LETTERS[piece]
+        return None if piece == bitboard.EMPTY else bitboard.PIECE_LETTERS[piece]
 
     def fen(self) -> str:
         """The FEN of the present position."""
@@ -260,7 +245,7 @@ class Position:
         """How the game has ended, draws counted without a claim, or None while it goes on."""
         if not self.legal_moves:
             if self.is_check():
-                return Outcome(Termination.CHECKMATE, WHITE if self.turn == BLACK else BLACK)
+                return Outcome(Termination.CHECKMATE, bitboard.WHITE if self.turn == bitboard.BLACK else bitboard.BLACK)
             return Outcome(Termination.STALEMATE, None)
         if self.is_insufficient_material():
             return Outcome(Termination.INSUFFICIENT_MATERIAL, None)
@@ -312,7 +297,10 @@ def as_position(position: Position | str) -> Position:
 def needs_chess960(record: np.ndarray) -> bool:
     """Whether there are castling rights that only Chess960 allows: a rook outside the corners, a king off its file."""
     board, rights = record[0]["board"], record[0]["castling"]
-    at_home = (KING, _SQUARES["e1"], RANK_1), (BLACK_PIECE + KING, _SQUARES["e8"], RANK_8)
+    at_home = (
+        (bitboard.KING, _SQUARES["e1"], bitboard.RANK_1),
+        (bitboard.BLACK_PIECE + bitboard.KING, _SQUARES["e8"], bitboard.RANK_8),
+    )
     return bool(rights & ~_CORNERS) or any(rights & rank and board[square] != king for king, square, rank in at_home)
 
 

@@ -243,22 +243,21 @@ def user_folder(kind: str) -> Path:
 
     MERINO_HOME, if set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`. Raises MerinoError without a home.
     """
-    chosen = os.environ.get("MERINO_HOME")
+    chosen, is_cache = os.environ.get("MERINO_HOME"), kind == "cache"
+    if sys.platform == "win32":
+        variable, default, name = "LOCALAPPDATA", "AppData/Local", f"Merino/{kind}"
+    elif sys.platform == "darwin":
+        variable, default, name = "", f"Library/{'Caches' if is_cache else 'Application Support'}", "Merino"
+    else:
+        variable, default = ("XDG_CACHE_HOME", ".cache") if is_cache else ("XDG_DATA_HOME", ".local/share")
+        name = "merino"
+    base = Path(os.environ.get(variable, ""))  # a relative one counts as none
     try:
-        if chosen:
-            return user_path(chosen) / kind
-        home = Path.home()
+        return user_path(chosen) / kind if chosen else (base if base.is_absolute() else Path.home() / default) / name
     except OSError as error:
         raise MerinoError(f"MERINO_HOME is '{chosen}': {error.strerror}") from error
     except RuntimeError as error:
         raise MerinoError("this user has no home folder: set MERINO_HOME to a folder for Merino's files") from error
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Merino" / kind
-    if sys.platform == "darwin":
-        return home / "Library" / ("Caches" if kind == "cache" else "Application Support") / "Merino"
-    variable, default = {"cache": ("XDG_CACHE_HOME", ".cache"), "data": ("XDG_DATA_HOME", ".local/share")}[kind]
-    base = Path(os.environ.get(variable) or "")
-    return (base if base.is_absolute() else home / default) / "merino"  # a relative one counts as none
 
 
 class FileInUseError(MerinoError):

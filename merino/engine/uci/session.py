@@ -109,9 +109,7 @@ class UciSession:
         self._writer = threads.OneThread("files")  # of what commands write; nothing stops it
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
-        self._pending: dict[
-            str, OptionSetting
-        ] = {}  # by name of option; they wait for an idle engine, or for their file
+        self._pending: dict[str, OptionSetting] = {}  # by name; they wait for an idle engine, or for their file
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
         self._bestmove_said = threading.Event()

@@ -14,13 +14,14 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
-from merino.core.common import files, options, text, work
+from merino.core.common import files, options, text
 from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
 
 if TYPE_CHECKING:
+    from merino.core.common import work
     from merino.learn.improve.rounds import RoundPlan
 
 Found = TypeVar("Found")
@@ -169,6 +170,13 @@ def as_read_by(read: Callable[[str], Found]) -> Callable[[str], Found]:
     return checked
 
 
+def cluster_address(text: str) -> "work.ClusterAddress":
+    """A type of option: the address of a cluster."""
+    from merino.core.common import work  # noqa: PLC0415 (with NumPy)
+
+    return as_read_by(work.ClusterAddress.read)(text)
+
+
 def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
     """A type of option: one of the finite numbers that are allowed, described by `words`."""
 
@@ -189,7 +197,6 @@ any_number = _numbers("", lambda value: value > float("-inf"))
 number_above_zero = _numbers("above 0", lambda value: value > 0)
 hours = _numbers("of hours above 0", lambda value: 0 < value < 1e6)
 share = _numbers("from 0 to below 1", lambda value: 0 <= value < 1)
-cluster_address = as_read_by(work.ClusterAddress.read)
 share_above_zero = _numbers("above 0 and below 1", lambda value: 0 < value < 1)
 
 
@@ -269,8 +276,8 @@ def add_concurrency(parser: Parser, unit: str, shown: str = "one per core", clus
 
 @contextmanager
 def cluster_executor(
-    address: work.ClusterAddress | None, command: str, say: Say, needs: work.Needs
-) -> Iterator[work.RemoteExecutor | None]:
+    address: "work.ClusterAddress | None", command: str, say: Say, needs: "work.Needs"
+) -> "Iterator[work.RemoteExecutor | None]":
     """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
 
     Raises CommandError.
@@ -278,7 +285,9 @@ def cluster_executor(
     if address is None:
         yield None
         return
-    with errors_named(command, work.WorkError), from_lab("cluster.session")(address, needs, say) as found:
+    from merino.core.common.work import WorkError  # noqa: PLC0415 (with NumPy)
+
+    with errors_named(command, WorkError), from_lab("cluster.session")(address, needs, say) as found:
         yield found.executor
 
 

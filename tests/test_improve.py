@@ -353,5 +353,5 @@ def test_pictures_of_a_run_are_drawn(tmp_path: Path, poor: str) -> None:
     state = improved(tmp_path / "run", poor).state
     proven = tuple(replace(found, verdict="H1", elo=30.0, elo_error=9.0) for found in state.rounds)
     for name in IMPROVE_PICTURES:
-        for each in (state, replace(state, rounds=proven), replace(state, rounds=())):
+        for each in (replace(state, rounds=(state.rounds[0], proven[1])), replace(state, rounds=())):
             assert draw(each, IMPROVE_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")

@@ -115,13 +115,17 @@ def test_pieces_never_change_what_is_read(
     assert len(faults) > 10 and games < len(whole)
 
 
+def quick_xz(data: bytes) -> bytes:
+    return lzma.compress(data, preset=0)
+
+
 def zstandard(data: bytes) -> bytes:
     module = pytest.importorskip("backports.zstd")
     return bytes(module.compress(data))
 
 
 @pytest.mark.parametrize(
-    ("ending", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstandard)]
+    ("ending", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", quick_xz), ("zst", zstandard)]
 )
 def test_compressed_files_are_read(
     tmp_path: Path, ending: str, compress: Callable[[bytes], bytes], expected: Rows
@@ -139,7 +143,7 @@ def test_compressed_files_are_read(
 
 
 @pytest.mark.parametrize(
-    ("kind", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", lambda _: ZST)]
+    ("kind", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", quick_xz), ("zst", lambda _: ZST)]
 )
 def test_a_compressed_file_is_called_that(tmp_path: Path, kind: str, compress: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "games.pgn"
@@ -386,7 +390,7 @@ def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, quick_xz])
 def test_games_are_read_from_a_pipe(expected: Rows, pack: Callable[[bytes], bytes]) -> None:
     with pipe_with(pack(SELFPLAY.read_bytes())) as out:
         lines: list[str] = []

@@ -177,16 +177,12 @@ def test_predictions_of_positions_that_weigh_nothing_are_not_calibrated() -> Non
     assert len(bins) == 16 and all(np.isfinite([each.predicted, each.scored, each.error]).all() for each in bins)
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
-def test_a_run_is_drawn_from_its_record(folder: Path, ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_drawn_from_its_record(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    assert run_plot([str(folder / "learning.json"), "--out", str(folder / "plots"), "--format", ending]) == 0
+    assert run_plot([str(folder / "learning.json"), "--out", str(folder / "plots"), "--format", "svg"]) == 0
     files = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert [file.name for file in files] == [
-        f"learning-{name}.{ending}" for name in ("error", "weights", "calibration")
-    ]
-    starts = {"png": b"\x89PNG", "svg": b"<?xml"}
-    assert all(file.read_bytes().startswith(starts[ending]) for file in files)
+    assert [file.name for file in files] == [f"learning-{name}.svg" for name in ("error", "weights", "calibration")]
+    assert all(file.read_bytes().startswith(b"<?xml") for file in files)
 
 
 def test_random_moves_have_no_calibration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

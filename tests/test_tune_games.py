@@ -25,7 +25,6 @@ from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.eval.evaluation import EvaluationError, Number
 from merino.eval.families import default
 from merino.eval.linear.weights import defaults
-from merino.lab.tune import command as tune_command
 from merino.lab.tune import tuning
 from merino.lab.tune.command import run_spsa
 from merino.lab.tune.methods import METHODS, method_of
@@ -59,6 +58,7 @@ from merino.lab.tune.tuning import (
     result_lines,
     tuned_values,
 )
+from merino.match import runner
 from merino.match.config import Clock, TimeControl
 from merino.match.games import Tally
 from merino.match.players import OtherPlayer, OwnPlayer, Player, read_player
@@ -426,7 +426,7 @@ def test_a_tune_as_data_has_intervals_and_says_whether_it_is_proved(
         result.tally.pairs[:] = (1, 10, 50, 400, 900) if proved else (900, 400, 50, 10, 1)
         return result
 
-    monkeypatch.setattr(tune_command, "run_match", won)
+    monkeypatch.setattr(runner, "run_match", won)
     assert run_spsa(["tune", str(file), "--pairs", "6", "--nodes", "20", "--method", method, "--json", *proof]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["games"] == 12 and found["proved"] is proved

@@ -22,8 +22,9 @@ ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"
 
 
 def bytes_of(worker: Worker) -> bytes:
-    """The record; its correction histories lie in it, known by where in it they begin."""
+    """The record; its correction histories lie in it, known by where in it they begin, and its pawn table elsewhere."""
     record = worker.record.copy()
+    record["accumulators"] = 0
     record["corrections"] -= np.uint64(worker.record.ctypes.data)
     return record.tobytes()
 

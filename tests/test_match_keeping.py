@@ -356,57 +356,6 @@ def positions_of(path: Path, *waiting: bytes) -> PositionFile:
     return file
 
 
-@pytest.mark.parametrize("room", [0, 1, 40])
-def test_a_full_disk_leaves_whole_positions_and_the_next_save_adds_all(
-    room: int, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed = tmp_path / "p.bin"
-    packed.write_bytes(b"\1" * 64)
-    keeper = MatchKeeper(None, state, {}, file := positions_of(packed, b"\2" * 96))
-    real = keeping.append_whole
-    with monkeypatch.context() as patch:
-        patch.setattr(keeping, "append_whole", lambda file, content: real(FullDisk(file, room), content))
-        with pytest.raises(MatchError, match="No space left"):
-            keeper.save(Tally(), 1.0)
-    assert packed.read_bytes() == b"\1" * 64
-    file.add_bytes(b"\3" * 32)
-    keeper.save(Tally(), 1.0)
-    assert packed.read_bytes() == b"\1" * 64 + b"\2" * 96 + b"\3" * 32
-
-
-def test_positions_that_no_state_has_are_not_in_the_file(
-    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed, full = tmp_path / "p.bin", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    keeper = MatchKeeper(None, state, {}, positions_of(packed, b"\2" * 96))
-    with monkeypatch.context() as patch:
-        patch.setattr(keeping, "write_whole", call(full, 0, True, keeping.write_whole))
-        with pytest.raises(MatchError, match="No space left"):
-            keeper.save(Tally(), 1.0)
-        patch.setattr(keeping, "write_whole", call(full, 0, True, keeping.write_whole))
-        with pytest.raises(MatchError, match="No space left"):
-            keeper.save(Tally(), 1.0)
-    assert not state.exists() and packed.read_bytes() == b""
-
-
-@pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KilledError()])
-@pytest.mark.parametrize("theirs", [32, 320])
-def test_positions_of_others_do_not_stand_for_those_that_are_missing(
-    fault: BaseException, theirs: int, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed, mine = tmp_path / "p.bin", [b"\2" * 96, b"", b"\3" * 64]
-    with monkeypatch.context() as patch, pytest.raises((MatchError, KilledError)):
-        patch.setattr(keeping, "append_whole", call(fault, 0, True, keeping.append_whole))
-        MatchKeeper(None, state, {}, positions_of(packed, *mine)).save(Tally(), 1.0)
-    packed.write_bytes(b"\4" * theirs)
-    for _ in range(2):  # broken off before its first save, and then not
-        keeper = MatchKeeper(None, state, {}, positions_of(packed))
-        keeper.load()
-        keeper.catch_up(is_over=False)
-    keeper.save(Tally(), 1.0)
-    assert packed.read_bytes() == b"\4" * theirs + b"".join(mine)
-
-
 @pytest.mark.parametrize("written", [0, 64, 96])
 def test_an_older_state_without_sizes_adds_its_positions(written: int, tmp_path: Path, state: Path) -> None:
     packed, mine = tmp_path / "p.bin", bytes(range(96))

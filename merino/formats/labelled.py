@@ -14,28 +14,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from merino.core.board.bitboard import WHITE, ZERO
-from merino.core.board.fen import (
-    MAX_FEN_BYTES,
-    NOT_PLAIN,
-    FenError,
-    parse_fen,
-    read_fen,
-    read_number,
-    write_fen,
-    write_number,
-)
+from merino.core.board import bitboard, fen
 from merino.core.board.position import POSITION
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import record_dtype
-from merino.formats.pgn_games import Fault
-from merino.formats.pgn_tokens import MATE, NO_SCORE, UNFINISHED, WHITE_WON, codes, matches, result_at
+from merino.core.compiled import jit, memory
+from merino.formats import pgn_games, pgn_tokens
 
 READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
 NO_GAME, NO_END = np.uint64(0), -1
 MAX_TO_END = int(np.iinfo(np.int16).max)  # plies to the end of a game; more count as these
 
-LINE = record_dtype(
+LINE = memory.record_dtype(
     [
         ("start", np.int64),  # offset of the line
         ("stop", np.int64),
@@ -48,8 +36,8 @@ LINE = record_dtype(
         ("by_mover", np.int64),  # whether it is for the side to move, not for White
     ],
 )
-_BETWEEN = codes(" \t\r\n,;|=[]()\"'")
-_BLANK = codes(" \t")
+_BETWEEN = pgn_tokens.codes(" \t\r\n,;|=[]()\"'")
+_BLANK = pgn_tokens.codes(" \t")
 
 
 def _bytes(text):
@@ -78,7 +66,7 @@ class Labelled:
     to_end: np.ndarray
     scores: np.ndarray
     lines: np.ndarray
-    faults: tuple[Fault, ...]
+    faults: tuple[pgn_games.Fault, ...]
 
     def only(self, which: np.ndarray) -> Labelled:
         """The positions for which `which`, bool[n], is true."""
@@ -95,14 +83,16 @@ def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False) ->
     lines, positions = np.zeros(capacity, dtype=LINE), np.zeros(capacity, dtype=POSITION)
     count = int(_read_lines(data, lines, positions))
     lines, positions = lines[:count], positions[:count]
-    faults: list[Fault] = []
+    faults: list[pgn_games.Fault] = []
     for index in np.flatnonzero(lines["state"] >= BAD_FEN):
         reason = _settle(data, lines[index], positions[index : index + 1])
         if reason:
-            faults.append(Fault(int(lines["number"][index]) + 1 + lines_before, reason))
+            faults.append(pgn_games.Fault(int(lines["number"][index]) + 1 + lines_before, reason))
     good = lines["state"] <= (IN_CHECK if in_check else READ)
     kept = lines[good]
-    is_turned = (kept["by_mover"] == 1) & (positions["side"][good] != WHITE) & (kept["score"] != NO_SCORE)
+    is_turned = (
+        (kept["by_mover"] == 1) & (positions["side"][good] != bitboard.WHITE) & (kept["score"] != pgn_tokens.NO_SCORE)
+    )
     return Labelled(
         positions if good.all() else positions[good],
         kept["result"].astype(np.float32),
@@ -123,8 +113,8 @@ def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
     count = 4 + (counters.index(False) if False in counters else len(counters))
     if line["state"] == BAD_FEN:
         try:
-            positions[0] = parse_fen(" ".join(words[:count]).replace(";", " "))[0]
-        except FenError as error:
+            positions[0] = fen.parse_fen(" ".join(words[:count]).replace(";", " "))[0]
+        except fen.FenError as error:
             return str(error)
         line["state"] = IN_CHECK if positions["checkers"][0] else READ
     if np.isnan(line["result"]):
@@ -133,7 +123,7 @@ def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
     return ""
 
 
-@entry
+@jit.entry
 def _read_lines(data, lines, positions):
     """Fill LINE[n] and POSITION[n] from the lines of a text; returns their number."""
     at, found, number = 0, 0, 0
@@ -154,18 +144,18 @@ def _read_lines(data, lines, positions):
     return found
 
 
-@kernel
+@jit.kernel
 def _read_line(data, line, position):
     at, stop = line.start, line.stop
     line.state, line.result, line.game, line.to_end = READ, np.nan, NO_GAME, NO_END
-    line.score, line.by_mover = NO_SCORE, 0
+    line.score, line.by_mover = pgn_tokens.NO_SCORE, 0
     if at + 1 < stop and data[at + 1] == ord(" "):
         result = _greko_result(data[at])
         if result >= 0:
             line.result = result
             at += 2
-    after = read_fen(data, at, stop, position)
-    if after == NOT_PLAIN:
+    after = fen.read_fen(data, at, stop, position)
+    if after == fen.NOT_PLAIN:
         line.state = BAD_FEN
         after = at
         for _ in range(4):  # fields, whatever they contain
@@ -173,14 +163,14 @@ def _read_line(data, line, position):
                 after += 1
             while after < stop and _BLANK[data[after]]:
                 after += 1
-    elif position.checkers != ZERO:
+    elif position.checkers != bitboard.ZERO:
         line.state = IN_CHECK
     _read_remarks(data, after, line)
     if line.state != BAD_FEN and np.isnan(line.result):
         line.state = NO_RESULT
 
 
-@kernel
+@jit.kernel
 def _greko_result(letter):
     """The result that GreKo writes before a FEN, 1, 0 or =; -1 for anything else."""
     if letter == ord("="):
@@ -190,7 +180,7 @@ def _greko_result(letter):
     return -1.0
 
 
-@kernel
+@jit.kernel
 def _read_remarks(data, at, line):
     """Read result, game, plies to the end and score from what follows the FEN."""
     named = False  # whether the result is from c9, which no other word replaces
@@ -212,25 +202,25 @@ def _read_remarks(data, at, line):
             continue
         word, at = at, _word_end(data, at, line.stop)
         is_code = at - word == 2
-        if is_code and matches(data, word, at, _GAME):
+        if is_code and pgn_tokens.matches(data, word, at, _GAME):
             line.game, at = _hash_of_value(data, _next_word(data, at, line.stop), line.stop)
-        elif is_code and matches(data, word, at, _TO_END):
+        elif is_code and pgn_tokens.matches(data, word, at, _TO_END):
             word = _next_word(data, at, line.stop)
-            at, number = read_number(data, word, line.stop)
+            at, number = fen.read_number(data, word, line.stop)
             line.to_end = number if at >= 0 else NO_END
             at = _word_end(data, word, line.stop)
-        elif is_code and matches(data, word, at, _SCORE):
+        elif is_code and pgn_tokens.matches(data, word, at, _SCORE):
             word = _next_word(data, at, line.stop)
             line.score, line.by_mover = _centipawns_at(data, word, line.stop), 1
             at = _word_end(data, word, line.stop)
-        elif is_code and matches(data, word, at, _RESULT):
+        elif is_code and pgn_tokens.matches(data, word, at, _RESULT):
             word = _next_word(data, at, line.stop)
             line.result, at, named = _result_or_score(data, word, line.stop), _word_end(data, word, line.stop), True
-        elif not named and result_at(data, word, at) != UNFINISHED:
+        elif not named and pgn_tokens.result_at(data, word, at) != pgn_tokens.UNFINISHED:
             line.result = _result_or_score(data, word, at)
 
 
-@kernel
+@jit.kernel
 def _has_bar(data, at, stop):
     """Whether another bar follows."""
     while at < stop and data[at] != ord("|"):
@@ -238,32 +228,32 @@ def _has_bar(data, at, stop):
     return at < stop
 
 
-@kernel
+@jit.kernel
 def _centipawns_at(data, at, stop):
     """The whole number at `at`, clamped as scores are; NO_SCORE if there is none."""
     sign = -1 if at < stop and data[at] == ord("-") else 1
     if at < stop and (data[at] == ord("-") or data[at] == ord("+")):
         at += 1
-    after, number = read_number(data, at, stop)
+    after, number = fen.read_number(data, at, stop)
     is_whole = after >= 0 and after == _word_end(data, at, stop)  # not pawns, as in 0.35
-    return sign * min(number, MATE) if is_whole else NO_SCORE
+    return sign * min(number, pgn_tokens.MATE) if is_whole else pgn_tokens.NO_SCORE
 
 
-@kernel
+@jit.kernel
 def _next_word(data, at, stop):
     while at < stop and _BETWEEN[data[at]]:
         at += 1
     return at
 
 
-@kernel
+@jit.kernel
 def _word_end(data, at, stop):
     while at < stop and not _BETWEEN[data[at]]:
         at += 1
     return at
 
 
-@kernel
+@jit.kernel
 def _hash_of_value(data, at, stop):
     """(hash of the text from `at` to its quote or semicolon, offset behind); never NO_GAME."""
     end = at
@@ -272,7 +262,7 @@ def _hash_of_value(data, at, stop):
     return hash_of_text(data, at, end), end
 
 
-@kernel
+@jit.kernel
 def hash_of_text(data, start, stop):
     """A hash of a text, uint64; never 0."""
     code = _HASH_START
@@ -281,17 +271,17 @@ def hash_of_text(data, start, stop):
     return max(code, np.uint64(1))
 
 
-@kernel
+@jit.kernel
 def _result_or_score(data, at, stop):
     """White's result at `at`, written 1-0 or 1.0; NaN if there is none."""
-    result = result_at(data, at, stop)
-    if result != UNFINISHED:
-        return float(result) / WHITE_WON
+    result = pgn_tokens.result_at(data, at, stop)
+    if result != pgn_tokens.UNFINISHED:
+        return float(result) / pgn_tokens.WHITE_WON
     score = _score_at(data, at, stop)
     return score if score >= 0 else np.nan
 
 
-@kernel
+@jit.kernel
 def _score_at(data, at, stop):
     """The number from 0 to 1 that the word at `at` is, or -1."""
     end, value, unit, point = _word_end(data, at, stop), 0.0, 1.0, False
@@ -316,32 +306,32 @@ def write_labelled(
     `results`, float[n], are White's 0, 0.5 or 1; `games` are 0 and `to_end` NO_END where unknown. `scores`, int16[n],
     are White's, NO_SCORE where missing; None if there are none at all.
     """
-    text = np.empty(len(positions) * (MAX_FEN_BYTES + _MAX_REMARK), dtype=np.uint8)
+    text = np.empty(len(positions) * (fen.MAX_FEN_BYTES + _MAX_REMARK), dtype=np.uint8)
     columns = (np.rint(2 * results).astype(np.int64), games.astype(np.int64), to_end.astype(np.int64))
-    white_scores = np.full(len(positions), NO_SCORE) if scores is None else scores.astype(np.int64)
+    white_scores = np.full(len(positions), pgn_tokens.NO_SCORE) if scores is None else scores.astype(np.int64)
     return text[: _write_lines(positions, *columns, white_scores, text)].tobytes()
 
 
-@entry
+@jit.entry
 def _write_lines(positions, results, games, to_end, scores, text):
     at = 0
     for index in range(len(positions)):
         position, score = positions[index], scores[index]
-        at = _write(_RESULT_REMARKS[results[index]], text, write_fen(position, text, at))
+        at = _write(_RESULT_REMARKS[results[index]], text, fen.write_fen(position, text, at))
         if to_end[index] >= 0:
-            at = _write(_REMARK_END, text, write_number(to_end[index], text, _write(_TO_END_REMARK, text, at)))
+            at = _write(_REMARK_END, text, fen.write_number(to_end[index], text, _write(_TO_END_REMARK, text, at)))
         if games[index] > 0:
-            at = _write(_REMARK_END, text, write_number(games[index], text, _write(_GAME_REMARK, text, at)))
-        if score != NO_SCORE:
-            own = score if position.side == WHITE else -score
+            at = _write(_REMARK_END, text, fen.write_number(games[index], text, _write(_GAME_REMARK, text, at)))
+        if score != pgn_tokens.NO_SCORE:
+            own = score if position.side == bitboard.WHITE else -score
             at = _write(_SCORE_REMARKS[int(own < 0)], text, at)
-            at = _write(_REMARK_END[1:], text, write_number(abs(own), text, at))
+            at = _write(_REMARK_END[1:], text, fen.write_number(abs(own), text, at))
         text[at] = ord("\n")
         at += 1
     return at
 
 
-@kernel
+@jit.kernel
 def _write(remark, text, at):
     """Put a remark, uint8[n], into the text; the offset behind it."""
     for index in range(len(remark)):

@@ -6,8 +6,6 @@ random lines are made.
 EPD lines may also set a task: best moves (bm), moves to avoid (am), a mate (dm).
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterator

@@ -9,22 +9,17 @@ Merino puts the number of the game into two of the free bytes, so that a file ca
 from 1 again; 0 for unknown. The third has a checksum of the position, 1 to 255, in files; 0 for none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from merino.core.board.bitboard import EDGE_RANKS, EMPTY, KING, ONE, PAWN, WHITE, ZERO, bit, lsb, mirror, popcount
-from merino.core.board.movegen import is_noisy
+from merino.core.board import bitboard, movegen
 from merino.core.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
-from merino.core.common.errors import MerinoError
-from merino.core.common.sealed import warn_unsealed
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import clear_record, record_dtype
+from merino.core.common import errors, sealed
+from merino.core.compiled import jit, memory
 
-PACKED = record_dtype(
+PACKED = memory.record_dtype(
     [
         ("occupied", np.uint64),
         ("pieces", np.uint8, 16),  # two nibbles each, the lower first
@@ -52,7 +47,7 @@ _FAULTS = {
 }
 
 
-class PackedError(MerinoError):
+class PackedError(errors.MerinoError):
     """A file is not a file of packed positions; the message says what and where."""
 
 
@@ -92,7 +87,7 @@ def checked_blocks(blocks: Iterable[np.ndarray], name: str) -> Iterator[np.ndarr
         wrong, first = wrong + len(damaged), first + len(some)
         yield some
     if not marked:
-        warn_unsealed(name.strip("'"))
+        sealed.warn_unsealed(name.strip("'"))
     elif 0 < wrong <= marked // 2:  # were it more, the bytes would be those of another program
         raise PackedError(f"{name} was damaged after it was written: a checksum is wrong ({_place(first_wrong)})")
 
@@ -138,81 +133,81 @@ def unpack(records: np.ndarray) -> np.ndarray:
     return positions
 
 
-@kernel
+@jit.kernel
 def write_packed(position, score, result, game, record):
     """Fill one PACKED record; `score` and `result` are those of the side to move, `game` < 0 for unknown."""
     side = np.int64(position.side)
     occupied = position.colours[0] | position.colours[1]
-    record.occupied = occupied if side == WHITE else mirror(occupied)
+    record.occupied = occupied if side == bitboard.WHITE else bitboard.mirror(occupied)
     record.pieces[:] = 0
     left, index = np.uint64(record.occupied), 0
     while left:
-        square = lsb(left) ^ 56 * side
+        square = bitboard.lsb(left) ^ 56 * side
         piece = np.int64(position.board[square])
         own = piece >> 3 == side
         nibble = piece & 7 if own else piece & 7 | 8
         record.pieces[index >> 1] |= nibble << 4 * (index & 1)
         index += 1
-        left &= left - ONE
+        left &= left - bitboard.ONE
     record.score, record.result = score, result
-    record.king = lsb(pieces_of(position, side, KING)) ^ 56 * side
-    record.other_king = lsb(pieces_of(position, 1 - side, KING)) ^ 56 * (1 - side)
+    record.king = bitboard.lsb(pieces_of(position, side, bitboard.KING)) ^ 56 * side
+    record.other_king = bitboard.lsb(pieces_of(position, 1 - side, bitboard.KING)) ^ 56 * (1 - side)
     record.check = 0
     record.game = 1 + game % GAMES if game >= 0 else 0
 
 
-@kernel
+@jit.kernel
 def read_view(record, view):
     """Fill a view (`eval.net.view`) with what the side to move sees of a PACKED record, without facts."""
     for kind in range(12):
-        view[kind] = ZERO
+        view[kind] = bitboard.ZERO
     left, index = np.uint64(record.occupied), 0
     view[12] = left
     while left:
         nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
         view[2 * (nibble & 7) + (nibble >> 3)] |= left & -left
         index += 1
-        left &= left - ONE
+        left &= left - bitboard.ONE
 
 
-@kernel
+@jit.kernel
 def read_position(record, position):
     """Fill a POSITION record with a PACKED one; the side to move is White."""
-    clear_record(position)
-    position.board[:] = EMPTY
+    memory.clear_record(position)
+    position.board[:] = bitboard.EMPTY
     left, index = np.uint64(record.occupied), 0
     while left:
         nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
-        square = lsb(left)
+        square = bitboard.lsb(left)
         position.board[square] = nibble
-        position.pieces[nibble & 7] |= bit(square)
-        position.colours[nibble >> 3] |= bit(square)
+        position.pieces[nibble & 7] |= bitboard.bit(square)
+        position.colours[nibble >> 3] |= bitboard.bit(square)
         index += 1
-        left &= left - ONE
+        left &= left - bitboard.ONE
     position.en_passant, position.fullmove = NO_SQUARE, 1
     position.key, position.pawn_key = compute_key(position), compute_pawn_key(position)
     look_at_king(position)
 
 
-@kernel
+@jit.kernel
 def fault_of(record):
     """What is wrong with a PACKED record, or SOUND."""
     left, index = np.uint64(record.occupied), 0
-    if not 2 <= popcount(left) <= 32:
+    if not 2 <= bitboard.popcount(left) <= 32:
         return BAD_COUNT
     own_kings, kings, own, other, others = 0, 0, -1, -1, 0
     while left:
         nibble = np.int64(record.pieces[index >> 1]) >> 4 * (index & 1) & 15
-        if nibble & 7 > KING or nibble & 7 == PAWN and left & -left & EDGE_RANKS:
+        if nibble & 7 > bitboard.KING or nibble & 7 == bitboard.PAWN and left & -left & bitboard.EDGE_RANKS:
             return BAD_PIECE
         others += nibble >> 3
-        if nibble & 7 == KING:
+        if nibble & 7 == bitboard.KING:
             kings += 1
-            own_kings += nibble == KING
-            own = lsb(left) if nibble == KING else own
-            other = other if nibble == KING else lsb(left) ^ 56
+            own_kings += nibble == bitboard.KING
+            own = bitboard.lsb(left) if nibble == bitboard.KING else own
+            other = other if nibble == bitboard.KING else bitboard.lsb(left) ^ 56
         index += 1
-        left &= left - ONE
+        left &= left - bitboard.ONE
     if max(others, index - others) > 16:
         return BAD_COUNT
     if kings != 2 or own_kings != 1:
@@ -228,7 +223,7 @@ def fault_of(record):
     return SOUND
 
 
-@entry
+@jit.entry
 def _first_fault(records):
     """The index and fault of the first record that is not a position; fault SOUND if there is none."""
     for index in range(len(records)):
@@ -238,25 +233,25 @@ def _first_fault(records):
     return len(records), SOUND
 
 
-@entry
+@jit.entry
 def _pack_all(positions, scores, results, games, packed):
     for index in range(len(positions)):
-        is_white = positions[index].side == WHITE
+        is_white = positions[index].side == bitboard.WHITE
         score = scores[index] if is_white else -scores[index]
         result = results[index] if is_white else 2 - results[index]
         write_packed(positions[index], score, result, games[index], packed[index])
 
 
-@entry
+@jit.entry
 def _unpack_all(records, positions):
     for index in range(len(records)):
         read_position(records[index], positions[index])
 
 
-@kernel
+@jit.kernel
 def is_taken(position, move, score, most, noisy):
     """Whether a position with the move played in it passes a filter; `score` is that of its search."""
-    return abs(score) <= most and (noisy or position.checkers == ZERO and not is_noisy(position, move))
+    return abs(score) <= most and (noisy or position.checkers == bitboard.ZERO and not movegen.is_noisy(position, move))
 
 
 # A position with what a packed one loses: who is to move, castling rights, en passant, counters.
@@ -265,7 +260,7 @@ SCORED = np.dtype([("position", POSITION), ("score", np.int16), ("result", np.ui
 
 def scored(positions: np.ndarray, records: np.ndarray) -> np.ndarray:
     """SCORED[n] of POSITION[n] and the same positions as PACKED[n]."""
-    found, is_black = np.zeros(len(records), dtype=SCORED), positions["side"] != WHITE
+    found, is_black = np.zeros(len(records), dtype=SCORED), positions["side"] != bitboard.WHITE
     found["position"], found["game"] = positions, records["game"]
     found["score"] = np.where(is_black, -records["score"], records["score"])
     found["result"] = np.where(is_black, 2 - records["result"], records["result"])

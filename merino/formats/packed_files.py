@@ -4,8 +4,6 @@ The formats are packed files (`formats.packed`), games with scores (PGN, virifor
 `formats.labelled` reads them, with a score each.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -17,14 +15,12 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from merino.core.board.bitboard import lsb
-from merino.core.board.fen import to_fen
+from merino.core.board import bitboard, fen
 from merino.core.common.files import first_there
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry
-from merino.formats import labelled, packed, pgn_games, scored_games, sources
+from merino.formats import labelled, packed, pgn_games, pgn_tokens, scored_games, sources
 from merino.formats.packed import GAMES, PACKED, Filter, PackedError
-from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.scored_games import ScoredGames, is_games_file
 from merino.formats.sources import Source, is_compressed
 
@@ -162,7 +158,7 @@ def _of_lines(source: Source) -> Iterator[np.ndarray]:
         faults = {fault.line: fault.text for fault in found.faults}
         results = np.rint(2 * found.results)
         for wrong, why in (
-            (found.scores == NO_SCORE, "no score: neither ce 35 nor | 35 | 1.0"),
+            (found.scores == pgn_tokens.NO_SCORE, "no score: neither ce 35 nor | 35 | 1.0"),
             (results != 2 * found.results, "the result is not 0, 0.5 or 1"),
         ):
             faults |= dict.fromkeys(found.lines[wrong][:1].tolist(), why)
@@ -228,7 +224,7 @@ def as_lines(records: np.ndarray) -> bytes:
     scored = packed.as_scored(records)
     positions, lines = np.ascontiguousarray(scored["position"]), []
     for index, (score, result) in enumerate(zip(scored["score"].tolist(), scored["result"].tolist(), strict=True)):
-        lines.append(f"{to_fen(positions[index : index + 1])} | {score} | {result / 2}\n")
+        lines.append(f"{fen.to_fen(positions[index : index + 1])} | {score} | {result / 2}\n")
     return "".join(lines).encode()
 
 
@@ -395,7 +391,7 @@ def _look_at_all(records, keys, phases):
         while left:
             nibble = np.int64(record.pieces[number >> 1]) >> 4 * (number & 1) & 15
             phases[index] += _UNITS[nibble & 7]
-            key = (key ^ np.uint64(lsb(left) * 16 + nibble)) * _MIXER
+            key = (key ^ np.uint64(bitboard.lsb(left) * 16 + nibble)) * _MIXER
             key ^= key >> np.uint64(29)
             number += 1
             left &= left - np.uint64(1)

@@ -7,8 +7,6 @@ with a fault, and reading continues with the next.
 Files are read as a stream, some hundred games at a time, so that memory is bounded.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,40 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from merino.core.board.bitboard import BLACK
+from merino.core.board import bitboard, makemove, movegen
 from merino.core.board.fen import START_FEN, FenError, parse_fen
-from merino.core.board.makemove import make
-from merino.core.board.movegen import MAX_MOVES
 from merino.core.board.position import POSITION
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record, record_dtype
+from merino.core.compiled import jit, memory
 from merino.engine.notation.games import is_played
-from merino.formats.pgn_tokens import (
-    AFTER_GAP,
-    AMBIGUOUS,
-    END,
-    ILLEGAL,
-    MOVE,
-    NO_SCORE,
-    NUMBER_ONE,
-    OF_MOVER,
-    OF_POSITION,
-    OPEN_COMMENT,
-    TAG,
-    UNFINISHED,
-    matches,
-    next_token,
-    resolve,
-    result_at,
-    score_between,
-)
-from merino.formats.sources import CHUNK, Source, count_lines, decoded, end_of_lines
+from merino.formats import pgn_tokens, sources
 
 TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
 _TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
 _TAG_BYTES = np.array([list(name.ljust(12).encode()) for name in TAG_NAMES], dtype=np.uint8)
 
-GAME = record_dtype(
+GAME = memory.record_dtype(
     [
         ("start", np.int64),  # offset of the game: its first tag or move
         ("text", np.int64),  # offset of its moves
@@ -78,7 +54,7 @@ _REASONS = {
 _RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
 
 
-@kernel
+@jit.kernel
 def _tag_row(data, start, stop):
     """The row in TAG_NAMES of the tag data[start:stop], or -1."""
     at = start + 1
@@ -88,12 +64,12 @@ def _tag_row(data, start, stop):
     while at + length < stop and data[at + length] > ord(" ") and data[at + length] != ord('"'):
         length += 1
     for row in range(len(_TAG_BYTES)):
-        if length == _TAG_LENGTHS[row] and matches(data, at, stop, _TAG_BYTES[row, :length]):
+        if length == _TAG_LENGTHS[row] and pgn_tokens.matches(data, at, stop, _TAG_BYTES[row, :length]):
             return row
     return -1
 
 
-@kernel
+@jit.kernel
 def _read_tag(data, start, stop, game, row):
     """Note the place of a tag's value, between its first and last quote."""
     opening = start
@@ -106,43 +82,43 @@ def _read_tag(data, start, stop, game, row):
         game.tags[row, 0], game.tags[row, 1] = opening + 1, closing
 
 
-@kernel
+@jit.kernel
 def _begins_new_game(game, row, fresh):
     """Whether a tag starts a new game after tags without moves: "Event", or after a gap any repeated tag."""
-    return game.tags[row, 0] > 0 and (row == _EVENT or fresh == AFTER_GAP)
+    return game.tags[row, 0] > 0 and (row == _EVENT or fresh == pgn_tokens.AFTER_GAP)
 
 
-@kernel
+@jit.kernel
 def _begin(game, start):
     game.start = game.text = game.end = start
-    game.result = UNFINISHED
+    game.result = pgn_tokens.UNFINISHED
     game.tags[:] = 0
     game.plies = game.fault = game.position = 0
     game.first = game.fault_at = 0
 
 
-@kernel
+@jit.kernel
 def _finish(data, game, moves, at, keeps_empty):
     """Set the result of a game, from the text behind its moves or else from its tag; returns whether to keep it.
 
     `at` is the place of the result in the text. If it differs from the tag's, that is a fault: either may be wrong.
     A game without moves is kept with `keeps_empty`, if it has tags.
     """
-    in_tag = result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
-    if game.result == UNFINISHED:
+    in_tag = pgn_tokens.result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
+    if game.result == pgn_tokens.UNFINISHED:
         game.result = in_tag
-    elif in_tag != UNFINISHED and in_tag != game.result and game.fault == NO_FAULT:
+    elif in_tag != pgn_tokens.UNFINISHED and in_tag != game.result and game.fault == NO_FAULT:
         game.fault, game.fault_at = CONTRADICTION, at
     return moves > 0 or game.fault == UNCLOSED or keeps_empty and game.text > game.start
 
 
-@kernel
+@jit.kernel
 def is_finished(game):
     """Whether a game has moves and a result, and no fault."""
-    return game.fault == NO_FAULT and game.result != UNFINISHED and game.plies > 0
+    return game.fault == NO_FAULT and game.result != pgn_tokens.UNFINISHED and game.plies > 0
 
 
-@entry
+@jit.entry
 def _scan(data, games, keeps_empty):
     """Fill GAME[n] with the games of the text; returns their number, which may be more than fit.
 
@@ -151,20 +127,24 @@ def _scan(data, games, keeps_empty):
     found, at, end, last = 0, 0, len(data), len(games) - 1
     begun, moves = False, 0
     while True:
-        kind, start, stop, fresh = next_token(data, at, end)
+        kind, start, stop, fresh = pgn_tokens.next_token(data, at, end)
         game = games[min(found, last)]
-        over = kind == END or moves > 0 and kind == TAG
-        if over or kind == MOVE and (fresh == AFTER_GAP and moves > 0 or fresh == NUMBER_ONE and moves > 1):
+        over = kind == pgn_tokens.END or moves > 0 and kind == pgn_tokens.TAG
+        if (
+            over
+            or kind == pgn_tokens.MOVE
+            and (fresh == pgn_tokens.AFTER_GAP and moves > 0 or fresh == pgn_tokens.NUMBER_ONE and moves > 1)
+        ):
             if begun and _finish(data, game, moves, start, keeps_empty):
                 found += 1
                 game = games[min(found, last)]
             begun, moves = False, 0
-            if kind == END:
+            if kind == pgn_tokens.END:
                 return found
         if not begun:
             _begin(game, start)
             begun = True
-        if kind == TAG:
+        if kind == pgn_tokens.TAG:
             row = _tag_row(data, start, stop)
             if row >= 0:
                 if _begins_new_game(game, row, fresh):
@@ -173,53 +153,59 @@ def _scan(data, games, keeps_empty):
                     _begin(game, start)
                 _read_tag(data, start, stop, game, row)
             game.text = stop
-        elif kind == MOVE:
+        elif kind == pgn_tokens.MOVE:
             moves += 1
         else:
-            if kind == OPEN_COMMENT:
+            if kind == pgn_tokens.OPEN_COMMENT:
                 game.fault, game.fault_at = UNCLOSED, start
             else:
-                game.result = result_at(data, start, stop)
+                game.result = pgn_tokens.result_at(data, start, stop)
             found += _finish(data, game, moves, start, keeps_empty)
             begun, moves = False, 0
         game.end = at = stop
 
 
-@entry
+@jit.entry
 def _play(data, games, first, last, starts, moves, scores):
     """Resolve the moves of games[first:last] into `moves` from its beginning; returns the number written.
 
     `scores` gets the scores in comments for the positions after the moves; it may be empty.
     """
     stack = np.zeros(2, dtype=POSITION)
-    scratch = np.zeros(MAX_MOVES, dtype=np.int32)
+    scratch = np.zeros(movegen.MAX_MOVES, dtype=np.int32)
     written = 0
     for number in range(first, last):
         game = games[number]
         game.first, game.plies = written, 0
         if game.fault != NO_FAULT:
             continue
-        copy_record(stack[0], starts[game.position])
+        memory.copy_record(stack[0], starts[game.position])
         written = _play_game(data, game, stack, scratch, moves, scores, written)
     return written
 
 
-@kernel
+@jit.kernel
 def _play_game(data, game, stack, scratch, moves, scores, written):
     """Resolve the moves of one game; returns the end of all moves written. A game with a fault writes none."""
     at, plies, began = game.text, 0, written
     while True:
-        kind, start, stop, _ = next_token(data, at, game.end)
+        kind, start, stop, _ = pgn_tokens.next_token(data, at, game.end)
         if len(scores) and plies:
-            _note_score(stack[plies & 1], scores, written - 1, plies, score_between(data, at, start))
-        if kind != MOVE:
+            _note_score(stack[plies & 1], scores, written - 1, plies, pgn_tokens.score_between(data, at, start))
+        if kind != pgn_tokens.MOVE:
             break
-        move = resolve(stack[plies & 1], scratch, data, start, stop)
+        move = pgn_tokens.resolve(stack[plies & 1], scratch, data, start, stop)
         if move <= 0:
             game.fault_at = start
-            game.fault = ILLEGAL_MOVE if move == ILLEGAL else AMBIGUOUS_MOVE if move == AMBIGUOUS else NULL_MOVE
+            game.fault = (
+                ILLEGAL_MOVE
+                if move == pgn_tokens.ILLEGAL
+                else AMBIGUOUS_MOVE
+                if move == pgn_tokens.AMBIGUOUS
+                else NULL_MOVE
+            )
             return began
-        make(stack[(plies + 1) & 1], stack[plies & 1], move)
+        makemove.make(stack[(plies + 1) & 1], stack[plies & 1], move)
         moves[written] = move
         written += 1
         plies += 1
@@ -228,15 +214,15 @@ def _play_game(data, game, stack, scratch, moves, scores, written):
     return written
 
 
-@kernel
+@jit.kernel
 def _note_score(position, scores, index, plies, found):
     """Store the score behind move `index`, which led to `position`, as White's score."""
     kind, value = found
-    scores[index] = NO_SCORE
-    if kind == OF_POSITION:
+    scores[index] = pgn_tokens.NO_SCORE
+    if kind == pgn_tokens.OF_POSITION:
         scores[index] = value
-    elif kind == OF_MOVER and plies > 1:  # of the position before the move; its mover is no longer to move
-        scores[index - 1] = value if position.side == BLACK else -value
+    elif kind == pgn_tokens.OF_MOVER and plies > 1:  # of the position before the move; its mover is no longer to move
+        scores[index - 1] = value if position.side == bitboard.BLACK else -value
 
 
 @dataclass(frozen=True)
@@ -271,7 +257,7 @@ class Games:
     def tag(self, number: int, name: str) -> str:
         """The value of a tag of game `number`, "" if it is missing."""
         start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
-        return re.sub(r'\\(["\\])', r"\1", decoded(self.data[start:stop]))
+        return re.sub(r'\\(["\\])', r"\1", sources.decoded(self.data[start:stop]))
 
     def faults(self) -> Iterator[Fault]:
         """What is wrong with each game that could not be read."""
@@ -285,9 +271,9 @@ class Games:
         if fault == BAD_FEN:
             return f"the tag FEN: {_fen_fault(self._value(game, _FEN))}"
         if fault == BAD_VARIANT:
-            return f"{decoded(self._value(game, _VARIANT))[:40]!r} {_REASONS[fault]}"
+            return f"{sources.decoded(self._value(game, _VARIANT))[:40]!r} {_REASONS[fault]}"
         word = re.match(rb"[^\s{}();$!?\[\]]*", bytes(self.data[at : at + 100]))
-        return f"{decoded(word[0] if word and word[0] else self.data[at : at + 1])[:20]!r} {_REASONS[fault]}"
+        return f"{sources.decoded(word[0] if word and word[0] else self.data[at : at + 1])[:20]!r} {_REASONS[fault]}"
 
     def _value(self, game: np.void, row: int) -> np.ndarray:
         start, stop = game["tags"][row]
@@ -303,7 +289,7 @@ def _line_ends(data: np.ndarray) -> np.ndarray:
 
 def _fen_fault(value: np.ndarray) -> str:
     try:
-        parse_fen(decoded(value))
+        parse_fen(sources.decoded(value))
     except FenError as error:
         return str(error)
     return ""
@@ -381,7 +367,7 @@ def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
     spans = table["tags"][:, _VARIANT]
     for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
         start, stop = spans[number]
-        if not is_played(decoded(data[start:stop])):
+        if not is_played(sources.decoded(data[start:stop])):
             table["fault"][number], table["fault_at"][number] = BAD_VARIANT, start
 
 
@@ -395,7 +381,7 @@ def _starting_positions(data: np.ndarray, table: np.ndarray) -> np.ndarray:
         fen = bytes(data[start:stop])
         if fen not in places:
             try:
-                positions.append(parse_fen(decoded(fen)))
+                positions.append(parse_fen(sources.decoded(fen)))
             except FenError:
                 table["fault"][number], table["fault_at"][number] = BAD_FEN, start
                 continue
@@ -439,15 +425,15 @@ class GamesText(NamedTuple):
     size: int  # bytes of these games, which `data` begins with
 
 
-def games_of(source: Source) -> Iterator[GamesText]:
+def games_of(source: sources.Source) -> Iterator[GamesText]:
     """The games of a PGN file, some hundred at a time."""
     rest, lines, games, at = b"", 0, 0, 0
-    while text := source.read(max(CHUNK, len(rest))):
+    while text := source.read(max(sources.CHUNK, len(rest))):
         text = rest + text
-        data, table, after = whole_games(text[: end_of_lines(text)])
+        data, table, after = whole_games(text[: sources.end_of_lines(text)])
         if after:
             yield GamesText(data, table, lines, games, at, after)
-            lines, games, at = lines + count_lines(text[:after]), games + len(table), at + after
+            lines, games, at = lines + sources.count_lines(text[:after]), games + len(table), at + after
         rest = text[after:]
     yield GamesText(*scan_games(rest), lines, games, at, len(rest))
 
@@ -460,7 +446,7 @@ def list_games(text: bytes, at: int = 0, goes_on: bool = False) -> tuple[list[Ga
     Moves are not read.
     """
     if goes_on:
-        _, table, after = whole_games(text[: end_of_lines(text)], keeps_empty=True)
+        _, table, after = whole_games(text[: sources.end_of_lines(text)], keeps_empty=True)
     else:
         (_, table), after = scan_games(text, keeps_empty=True), len(text)
     return list(_headers(text, table, at)), at + after
@@ -475,4 +461,4 @@ def _headers(text: bytes, table: np.ndarray, at: int) -> Iterator[GameHeader]:
 
 
 def _value(text: bytes) -> str:
-    return _ESCAPED.sub(r"\1", decoded(text))[:MAX_VALUE]
+    return _ESCAPED.sub(r"\1", sources.decoded(text))[:MAX_VALUE]

@@ -3,8 +3,6 @@
 A comment is one word of the move text; lines break only between words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 

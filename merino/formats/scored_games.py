@@ -23,19 +23,13 @@ from typing import IO
 
 import numpy as np
 
-from merino.core.board.bitboard import BLACK, FULL, WHITE
-from merino.core.board.fen import FenError, parse_fen
-from merino.core.board.makemove import make
+from merino.core.board import bitboard, fen, makemove, movegen
 from merino.core.board.move import CASTLING, EN_PASSANT, NO_MOVE, PROMOTION, SQUARES, Move, kind_of
-from merino.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.core.board.position import NO_SQUARE, POSITION, side_to_move
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record, record_dtype
+from merino.core.compiled import jit, memory
+from merino.formats import pgn_games, pgn_tokens, sources
 from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, is_taken, scored, write_packed
-from merino.formats.pgn_games import NO_FAULT, Games
 from merino.formats.pgn_tokens import MAX_SCORE as MAX_EVALUATION
-from merino.formats.pgn_tokens import MOVE, NO_SCORE, NOTHING, OF_MOVER, UNFINISHED, next_token, score_between
-from merino.formats.sources import Source, plain_name
 
 EXPECTATION_K = 150.0  # centipawns, about the K of our nets: where scores become expected scores to be averaged
 MIN_EXPECTED = 1e-6  # which is some 2,000 centipawns
@@ -76,24 +70,26 @@ def ends(lengths: np.ndarray) -> np.ndarray:
 
 def scaled(scores: np.ndarray, factor: float) -> np.ndarray:
     """Scores, int16[n], times a factor; those of mates and what is no score stay as they are."""
-    stays = (scores == NO_SCORE) | (np.abs(scores.astype(np.int64)) > MAX_EVALUATION)
+    stays = (scores == pgn_tokens.NO_SCORE) | (np.abs(scores.astype(np.int64)) > MAX_EVALUATION)
     changed = np.clip(np.rint(scores * factor), -MAX_EVALUATION, MAX_EVALUATION)
     return np.where(stays, scores, changed).astype(np.int16)
 
 
-def scored_games(games: Games, games_before: int = 0) -> ScoredGames:
+def scored_games(games: pgn_games.Games, games_before: int = 0) -> ScoredGames:
     """The finished games of a PGN with the scores in their comments, numbered from `games_before` on.
 
     A score behind a move is that of the search that chose it, as engines write it, so it belongs to the position
     before the move.
     """
     table = games.table
-    finished = (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED) & (table["plies"] > 0)
+    finished = (
+        (table["fault"] == pgn_games.NO_FAULT) & (table["result"] != pgn_tokens.UNFINISHED) & (table["plies"] > 0)
+    )
     numbers = np.flatnonzero(finished)
     table = table[numbers]
     firsts = ends(table["plies"])
     moves = np.zeros(firsts[-1], dtype=np.int16)
-    scores = np.full(firsts[-1], NO_SCORE, dtype=np.int16)
+    scores = np.full(firsts[-1], pgn_tokens.NO_SCORE, dtype=np.int16)
     starts = games.starts[table["position"]]
     _read_games(games.data, table, games.moves, starts, firsts, moves, scores)
     return ScoredGames(starts, firsts, moves, scores, table["result"].astype(np.int8), games_before + numbers)
@@ -122,14 +118,14 @@ def packed_of(games: ScoredGames, chosen: Filter, with_colours: bool = False) ->
     return scored(positions[:count], packed[:count]) if with_colours else packed[:count]
 
 
-@entry
+@jit.entry
 def _look_ahead(firsts, scores, results, share, found):
     """Fill int16[n] with scores that tell what came later in their games."""
     for game in range(len(results)):
         expected = results[game] * 0.5
         for index in range(firsts[game + 1] - 1, firsts[game] - 1, -1):
             score = np.int64(scores[index])
-            if score == NO_SCORE:
+            if score == pgn_tokens.NO_SCORE:
                 continue
             own = 1.0 / (1.0 + math.exp(-score / EXPECTATION_K))
             expected += (1.0 - share) * (own - expected)
@@ -138,7 +134,7 @@ def _look_ahead(firsts, scores, results, share, found):
                 found[index] = round(EXPECTATION_K * math.log(bounded / (1.0 - bounded)))
 
 
-@entry
+@jit.entry
 def _read_games(data, table, moves, starts, firsts, own_moves, scores):
     """Copy the moves of each game of a PGN and note their scores."""
     for number in range(len(table)):
@@ -147,40 +143,40 @@ def _read_games(data, table, moves, starts, firsts, own_moves, scores):
         _read_scores(data, game, side_to_move(starts[number]), scores[first : firsts[number + 1]])
 
 
-@kernel
+@jit.kernel
 def _read_scores(data, game, side, scores):
     """Fill int16[plies] with White's score behind each move of a game; `side` makes the first."""
-    kind, _, at, _ = next_token(data, game.text, game.end)
+    kind, _, at, _ = pgn_tokens.next_token(data, game.text, game.end)
     for ply in range(game.plies):
-        kind, start, stop, _ = next_token(data, at, game.end)
-        score_kind, value = score_between(data, at, start)
-        is_white = side ^ (ply & 1) == WHITE
-        if score_kind != NOTHING:
-            scores[ply] = -value if score_kind == OF_MOVER and not is_white else value
+        kind, start, stop, _ = pgn_tokens.next_token(data, at, game.end)
+        score_kind, value = pgn_tokens.score_between(data, at, start)
+        is_white = side ^ (ply & 1) == bitboard.WHITE
+        if score_kind != pgn_tokens.NOTHING:
+            scores[ply] = -value if score_kind == pgn_tokens.OF_MOVER and not is_white else value
         at = stop
-        if kind != MOVE:
+        if kind != pgn_tokens.MOVE:
             break
 
 
-@entry
+@jit.entry
 def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, packed, positions):
     """Fill PACKED[n], and POSITION[n] or [0], with the positions that pass the filter; returns their number."""
     stack = np.zeros(2, dtype=POSITION)
     count = 0
     for game in range(len(starts)):
-        copy_record(stack[0], starts[game])
+        memory.copy_record(stack[0], starts[game])
         first = firsts[game]
         for index in range(first, firsts[game + 1]):
             before, after = stack[index - first & 1], stack[index - first + 1 & 1]
-            is_white = side_to_move(before) == WHITE
+            is_white = side_to_move(before) == bitboard.WHITE
             move, score, result = np.int64(moves[index]), np.int64(scores[index]), np.int64(results[game])
-            if score != NO_SCORE and is_taken(before, move, score, most, noisy):
+            if score != pgn_tokens.NO_SCORE and is_taken(before, move, score, most, noisy):
                 own_score, own_result = (score, result) if is_white else (-score, 2 - result)
                 write_packed(before, own_score, own_result, numbers[game], packed[count])
                 if len(positions):
-                    copy_record(positions[count], before)
+                    memory.copy_record(positions[count], before)
                 count += 1
-            make(after, before, move)
+            makemove.make(after, before, move)
     return count
 
 
@@ -192,7 +188,7 @@ CHUNK = 1 << 20  # bytes read at a time: some thousand games
 _POSITION_BYTES = 28  # of a board: what comes before its score
 UNMOVED_ROOK, NO_TYPE, NO_EN_PASSANT, BLACK_TO_MOVE = 6, 7, 64, 128
 
-BOARD = record_dtype(
+BOARD = memory.record_dtype(
     [
         ("occupied", np.uint64),
         ("pieces", np.uint8, 16),  # two nibbles each, the lower first
@@ -214,10 +210,10 @@ _KINDS[PROMOTION:] = 3 << 14 | np.arange(4) << 12
 
 def is_games_file(path: Path) -> bool:
     """Whether a file with this name is written in viriformat."""
-    return plain_name(path).suffix.lower() == ENDING
+    return sources.plain_name(path).suffix.lower() == ENDING
 
 
-def holds_viriformat(source: Source) -> bool:
+def holds_viriformat(source: sources.Source) -> bool:
     """Whether a source begins with a game in viriformat, or should by its name; only before the first read."""
     if is_games_file(source.path):
         return True
@@ -227,7 +223,7 @@ def holds_viriformat(source: Source) -> bool:
         return False
 
 
-def read_viriformat(source: Source) -> Iterator[ScoredGames]:
+def read_viriformat(source: sources.Source) -> Iterator[ScoredGames]:
     """The games of a source, some at a time; raises PackedError, which names the source and the game."""
     rest, before = b"", 0
     while piece := source.read(CHUNK):
@@ -286,7 +282,7 @@ def as_viriformat(games: ScoredGames) -> bytes:
     moves = np.zeros(len(games.moves), dtype=SCORED_MOVE)
     codes = games.moves.astype(np.int64)
     moves["move"] = codes & SQUARES | _KINDS[codes >> 12]
-    moves["score"] = np.where(games.scores == NO_SCORE, UNSCORED, games.scores)
+    moves["score"] = np.where(games.scores == pgn_tokens.NO_SCORE, UNSCORED, games.scores)
     content = moves.tobytes()
     parts = []
     for board, first, last in zip(boards, games.firsts[:-1].tolist(), games.firsts[1:].tolist(), strict=True):
@@ -318,7 +314,7 @@ def _whole_games(data: np.ndarray, before: int) -> tuple[ScoredGames, int]:
         code = int(pairs["move"][firsts[game] + ply])
         raise PackedError(f"game {before + game + 1}: move {ply + 1}, {Move(code & SQUARES).uci(True)}, is not legal")
     _compare(data, boards, bounds, before)
-    scores = np.where(pairs["score"] == UNSCORED, NO_SCORE, pairs["score"]).astype(np.int16)
+    scores = np.where(pairs["score"] == UNSCORED, pgn_tokens.NO_SCORE, pairs["score"]).astype(np.int16)
     return ScoredGames(starts, firsts, moves, scores, boards["result"].astype(np.int8), before + np.arange(count)), end
 
 
@@ -329,7 +325,7 @@ def _bounds_of_games(data: np.ndarray) -> tuple[np.ndarray, int]:
     return bounds[:count], end
 
 
-@entry
+@jit.entry
 def _find_games(data, bounds):
     """Fill `bounds` for `_bounds_of_games`; returns the number of games and the end of the last."""
     count, at = 0, 0
@@ -369,13 +365,13 @@ def _as_boards(positions: np.ndarray) -> np.ndarray:
     boards = np.zeros(len(positions), dtype=BOARD)
     occupied = positions["colours"][:, 0] | positions["colours"][:, 1]
     is_there, may_castle = _squares(occupied), _squares(positions["castling"])
-    types = np.where(may_castle, positions["board"] & BLACK << 3 | UNMOVED_ROOK, positions["board"])
+    types = np.where(may_castle, positions["board"] & bitboard.BLACK << 3 | UNMOVED_ROOK, positions["board"])
     nibbles = np.zeros((len(positions), 32), dtype=np.uint8)
     rows, _ = np.nonzero(is_there)
     nibbles[rows, (np.cumsum(is_there, axis=1) - 1)[is_there]] = types[is_there]
     boards["occupied"], boards["pieces"] = occupied, nibbles[:, ::2] | nibbles[:, 1::2] << 4
     en_passant = np.where(positions["en_passant"] == NO_SQUARE, NO_EN_PASSANT, positions["en_passant"])
-    boards["side"] = en_passant | np.where(positions["side"] == BLACK, BLACK_TO_MOVE, 0)
+    boards["side"] = en_passant | np.where(positions["side"] == bitboard.BLACK, BLACK_TO_MOVE, 0)
     boards["halfmove"] = np.minimum(positions["halfmove"], 255)
     boards["fullmove"] = np.minimum(positions["fullmove"], 65535)
     return boards
@@ -394,8 +390,8 @@ def _starts_of(boards: np.ndarray, before: int) -> np.ndarray:
         key = board.tobytes()[:_POSITION_BYTES]
         if key not in places:
             try:
-                positions.append(parse_fen(_fen_of(board)))
-            except FenError as error:
+                positions.append(fen.parse_fen(_fen_of(board)))
+            except fen.FenError as error:
                 raise PackedError(f"game {before + number + 1}: {error}") from error
             places[key] = len(places)
         index[number] = places[key]
@@ -411,46 +407,46 @@ def _fen_of(board: np.void) -> str:
     for pair in board["pieces"].tolist():
         nibbles += [pair & 15, pair >> 4]
     if occupied.bit_count() > len(nibbles):
-        raise FenError("it has more than 32 pieces")
+        raise fen.FenError("it has more than 32 pieces")
     rows, castling, left = [["1"] * 8 for _ in range(8)], "", iter(nibbles)
     for square in range(64):
         if occupied >> square & 1:
             nibble = next(left)
             if nibble & 7 == NO_TYPE:
-                raise FenError("it has an unknown piece")
+                raise fen.FenError("it has an unknown piece")
             letter = _LETTERS[nibble]
             rows[7 - (square >> 3)][square & 7] = letter
             if nibble & 7 == UNMOVED_ROOK:
                 castling += "ABCDEFGH"[square & 7] if letter.isupper() else "abcdefgh"[square & 7]
     en_passant = int(board["side"]) & ~BLACK_TO_MOVE
     if en_passant > NO_EN_PASSANT:
-        raise FenError(f"its en-passant square, {en_passant}, is none")
+        raise fen.FenError(f"its en-passant square, {en_passant}, is none")
     passed = "-" if en_passant == NO_EN_PASSANT else "abcdefgh"[en_passant & 7] + str((en_passant >> 3) + 1)
     side = "b" if int(board["side"]) & BLACK_TO_MOVE else "w"
     ranks = "/".join("".join(row) for row in rows)
     return f"{ranks} {side} {castling or '-'} {passed} {board['halfmove']} {board['fullmove']}"
 
 
-@entry
+@jit.entry
 def _resolve(starts, firsts, codes, moves):
     """Fill `moves` with the legal moves that the codes of a file mean; returns (games, 0), or game and ply at fault."""
-    stack, scratch = np.zeros(2, dtype=POSITION), np.zeros(MAX_MOVES, dtype=np.int32)
+    stack, scratch = np.zeros(2, dtype=POSITION), np.zeros(movegen.MAX_MOVES, dtype=np.int32)
     for game in range(len(starts)):
-        copy_record(stack[0], starts[game])
+        memory.copy_record(stack[0], starts[game])
         for ply in range(firsts[game + 1] - firsts[game]):
             before, after = stack[ply & 1], stack[ply + 1 & 1]
             move = _legal_move(before, scratch, codes[firsts[game] + ply])
             if move == NO_MOVE:
                 return game, ply
             moves[firsts[game] + ply] = move
-            make(after, before, move)
+            makemove.make(after, before, move)
     return len(starts), 0
 
 
-@kernel
+@jit.kernel
 def _legal_move(position, scratch, code):
     """The legal move that has this code in a file, or NO_MOVE."""
-    for index in range(generate(position, scratch, ALL, FULL)):
+    for index in range(movegen.generate(position, scratch, movegen.ALL, bitboard.FULL)):
         move = np.int64(scratch[index])
         if move & SQUARES | _KINDS[kind_of(move)] == code:
             return move

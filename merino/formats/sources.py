@@ -1,7 +1,5 @@
 """Input files, plain or compressed, as streams of bytes: opened, identified, and cut at line ends."""
 
-from __future__ import annotations
-
 import bz2
 import fnmatch
 import gzip
@@ -23,24 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from merino.core.common.errors import MerinoError
-from merino.core.common.files import (
-    GAMES,
-    IN_UTF_16,
-    WHOLE_GAMES,
-    Kind,
-    check_size,
-    is_regular,
-    is_there,
-    is_utf_16,
-    names_in,
-    open_user_file,
-    read_user_text,
-    real_path,
-    text_of,
-    user_path,
-    writing_whole,
-)
+from merino.core.common import errors, files
 
 STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
@@ -49,7 +30,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
 
 
-class SourceError(MerinoError):
+class SourceError(errors.MerinoError):
     """A file that cannot be read, or holds nothing useful; the message says what and where."""
 
 
@@ -64,10 +45,10 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
             found[STANDARD_INPUT] = STANDARD_INPUT
             continue
         with _plain_errors(Path(pattern)):
-            path = user_path(pattern)
-            matches = [path] if is_there(path) else _alike(path)
+            path = files.user_path(pattern)
+            matches = [path] if files.is_there(path) else _alike(path)
             for match in matches:
-                found.setdefault(real_path(match), match)
+                found.setdefault(files.real_path(match), match)
         if not matches:
             raise SourceError(f"there is no file '{pattern}'")
     return list(found.values())
@@ -77,8 +58,8 @@ def _alike(path: Path) -> list[Path]:
     """The files that match a pattern, or else the one whose ending was left out."""
     if not path.name:
         return []
-    names = sorted(fnmatch.filter(names_in(path.parent), path.name)) or [f"{path.name}.pgn"]
-    return [found for found in map(path.with_name, names) if is_there(found)]
+    names = sorted(fnmatch.filter(files.names_in(path.parent), path.name)) or [f"{path.name}.pgn"]
+    return [found for found in map(path.with_name, names) if files.is_there(found)]
 
 
 @cache
@@ -123,7 +104,7 @@ def is_compressed(path: Path) -> bool:
 @contextmanager
 def writing_source(path: Path) -> Iterator[IO[bytes]]:
     """A file as `writing_whole` gives it, compressed if `path` ends so; raises SourceError if that needs an extra."""
-    with writing_whole(path) as file:
+    with files.writing_whole(path) as file:
         if is_compressed(path):
             with _COMPRESSED[path.suffix.lower()](file, "wb") as compressed:
                 yield compressed
@@ -169,8 +150,8 @@ class Source:
         head = self._text.read(_SNIFFED)
         if not opener and _is_of_kind(head, kind):
             raise SourceError(f"{name_of(path, quoted=True)} is compressed: let its name end in {kind}")
-        if is_utf_16(head):
-            raise SourceError(f"{name_of(path, quoted=True)} {IN_UTF_16}")
+        if files.is_utf_16(head):
+            raise SourceError(f"{name_of(path, quoted=True)} {files.IN_UTF_16}")
         self._head = head.removeprefix(_BYTE_ORDER_MARK)
         self.begins: int | None = None if opener or self.is_passing else len(head) - len(self._head)
 
@@ -280,14 +261,14 @@ def decoded(text: bytes | np.ndarray) -> str:
 
 def is_passing(path: Path) -> bool:
     """Whether a file that is there can be read only once, as a pipe or standard input."""
-    return path == STANDARD_INPUT or not is_regular(path)
+    return path == STANDARD_INPUT or not files.is_regular(path)
 
 
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:
     """Open the file; raises SourceError if it cannot be read."""
     with _plain_errors(path):
-        file = _standard_input() if path == STANDARD_INPUT else open_user_file(path, GAMES)
+        file = _standard_input() if path == STANDARD_INPUT else files.open_user_file(path, files.GAMES)
     with nullcontext() if path == STANDARD_INPUT else file:
         with _plain_errors(path):
             source = Source(path, file)
@@ -309,24 +290,26 @@ def read_text(path: Path) -> bytes:
         while part := source.read(CHUNK):
             parts.append(part)
             size += len(part)
-            check_size(size, path, WHOLE_GAMES)
+            files.check_size(size, path, files.WHOLE_GAMES)
         return b"".join(parts)
 
 
-def read_text_file(path: Path, kind: Kind) -> str:
+def read_text_file(path: Path, kind: files.Kind) -> str:
     """The text of a regular file, plain or compressed, with any line ends; what is no UTF-8 is replaced.
 
     Raises OSError, and SourceError for a damaged file or one of another encoding.
     """
-    if path == STANDARD_INPUT or not is_regular(path):  # which a name of its own may be, and nothing else is let in
-        return read_user_text(path, kind, "replace")
-    check_size(path.stat().st_size, path, kind)
-    return text_of(read_text(path), path, "replace")
+    if path == STANDARD_INPUT or not files.is_regular(
+        path
+    ):  # which a name of its own may be, and nothing else is let in
+        return files.read_user_text(path, kind, "replace")
+    files.check_size(path.stat().st_size, path, kind)
+    return files.text_of(read_text(path), path, "replace")
 
 
 def digest(path: Path) -> str:
     """A hash of the content of the file as it lies on the disk, 32 hex digits; raises SourceError."""
-    with _plain_errors(path), open_user_file(path, GAMES) as file:
+    with _plain_errors(path), files.open_user_file(path, files.GAMES) as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any
 
-from merino.core.common.errors import instance, whole_number
+from merino.core.common import errors, options
 from merino.core.common.files import user_path
-from merino.core.common.options import Option
 from merino.engine.search.limits import MAX_HASH_MB, MAX_MS, MAX_NODES
 from merino.formats.openings import FileOpenings
 from merino.match.games import MAX_PLIES, PLIES, RandomOpenings
@@ -45,7 +44,7 @@ class Clock:
 
     def __post_init__(self) -> None:
         for name, high in (("base", MAX_MS), ("increment", MAX_MS), ("moves", None)):
-            whole_number(f"{name} of a clock", getattr(self, name), 0, high)
+            errors.whole_number(f"{name} of a clock", getattr(self, name), 0, high)
 
     @classmethod
     def read(cls, text: str) -> Clock:
@@ -88,27 +87,27 @@ class TimeControl:
     nodes: Annotated[
         int | None,
         "nodes per move",
-        Option("N", 1, MAX_NODES, group=LIMITS, default=f"{DEFAULT_NODES} without another limit"),
+        options.Option("N", 1, MAX_NODES, group=LIMITS, default=f"{DEFAULT_NODES} without another limit"),
     ] = None
-    depth: Annotated[int | None, "depth per move in plies", Option("N", 1, group=LIMITS)] = None
-    movetime: Annotated[int | None, "milliseconds per move", Option("MS", 1, group=LIMITS)] = None
+    depth: Annotated[int | None, "depth per move in plies", options.Option("N", 1, group=LIMITS)] = None
+    movetime: Annotated[int | None, "milliseconds per move", options.Option("MS", 1, group=LIMITS)] = None
     clock: Annotated[
         Clock | None,
         "clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2",
-        Option("TC", read=Clock.read, group=LIMITS, flag="--tc"),
+        options.Option("TC", read=Clock.read, group=LIMITS, flag="--tc"),
     ] = None
     hash: Annotated[
         int | None,
         "transposition table in MiB of each player that names none",
-        Option("MB", 1, MAX_HASH_MB, group=LIMITS, default="by the nodes"),
+        options.Option("MB", 1, MAX_HASH_MB, group=LIMITS, default="by the nodes"),
     ] = None
 
     def __post_init__(self) -> None:
         most = {"nodes": MAX_NODES, "depth": None, "movetime": MAX_MS, "hash": MAX_HASH_MB}
         for name, high in most.items():
             if getattr(self, name) is not None:
-                whole_number(f"{name} of a time control", getattr(self, name), 1, high)
-        instance("clock of a time control", self.clock, (Clock, NoneType), "a Clock or None")
+                errors.whole_number(f"{name} of a time control", getattr(self, name), 1, high)
+        errors.instance("clock of a time control", self.clock, (Clock, NoneType), "a Clock or None")
 
     def or_default(self) -> TimeControl:
         """The same, or with DEFAULT_NODES a move where nothing limits a move."""
@@ -171,8 +170,8 @@ CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly w
 class RandomMoves:
     """Random good moves after the opening, so that games from one opening differ."""
 
-    early: Annotated[int, "plies after the opening that are random good moves", Option("N")] = 0
-    early_loss: Annotated[int, "centipawns that such a move may lose", Option("CP")] = 100
+    early: Annotated[int, "plies after the opening that are random good moves", options.Option("N")] = 0
+    early_loss: Annotated[int, "centipawns that such a move may lose", options.Option("CP")] = 100
     seed: int = 0
 
 
@@ -191,22 +190,22 @@ class MatchConfig:
     players: tuple[Player, Player]
     time_control: TimeControl
     _: KW_ONLY
-    games: Annotated[int, "number of games, of each match if there are several", Option("N", 1)] = 1000
-    seed: Annotated[int, "seed of the openings and their order", Option("N", group=OPENINGS)] = 1
+    games: Annotated[int, "number of games, of each match if there are several", options.Option("N", 1)] = 1000
+    seed: Annotated[int, "seed of the openings and their order", options.Option("N", group=OPENINGS)] = 1
     openings: Annotated[
         str | None,
         "EPD, FEN, PGN or Polyglot .bin file",
-        Option("FILE", group=OPENINGS, default="random, balanced openings"),
+        options.Option("FILE", group=OPENINGS, default="random, balanced openings"),
     ] = None
     plies: Annotated[
-        int | None, "plies of an opening", Option("N", 1, group=OPENINGS, default=f"{PLIES} if random")
+        int | None, "plies of an opening", options.Option("N", 1, group=OPENINGS, default=f"{PLIES} if random")
     ] = None
     adjudication: Adjudication = Adjudication()
     random_moves: RandomMoves = NO_RANDOM_MOVES
     margin: Annotated[
         int,
         "milliseconds by which a move may exceed its time",
-        Option("MS", group=LIMITS, flag="--timemargin"),
+        options.Option("MS", group=LIMITS, flag="--timemargin"),
     ] = 0
 
     @property

@@ -4,8 +4,6 @@ Two players of our own play compiled games in this process. For other engines, d
 games on a clock, a board is driven by Python move by move.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import re
@@ -22,19 +20,14 @@ import chess
 import chess.engine
 import numpy as np
 
-from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.board.fen import START_FEN
+from merino.core.board import bitboard, fen
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
 from merino.core.common.errors import abridged
 from merino.core.common.text import in_one_line
 from merino.engine.notation.san import as_chess_move, start_board_of
-from merino.engine.search import limits
-from merino.engine.search.iterative_deepening import NO_LIMIT
+from merino.engine.search import iterative_deepening, limits, strength, transposition, warmup
 from merino.engine.search.searcher import Searcher
-from merino.engine.search.strength import DEFAULT_ELO
-from merino.engine.search.transposition import TranspositionTable
-from merino.engine.search.warmup import warm_up
 from merino.engine.search.worker import Worker
 from merino.formats.openings import Opening
 from merino.match import config, games, players
@@ -246,7 +239,7 @@ class Settable:
 
     searcher: Searcher
     is_limited: bool = True
-    elo: int = DEFAULT_ELO
+    elo: int = strength.DEFAULT_ELO
 
 
 class OwnEngine:
@@ -254,7 +247,7 @@ class OwnEngine:
 
     def __init__(self, player: players.OwnPlayer, time_control: config.TimeControl) -> None:
         """Raises MatchError if there is not enough memory."""
-        warm_up()  # so that no clock runs while code is loaded or compiled
+        warmup.warm_up()  # so that no clock runs while code is loaded or compiled
         self._time_control, hash_mb = time_control, player.hash_mb or time_control.hash_mb
         try:
             self.searcher = Searcher(hash_mb, player.threads, player.evaluation, player.parameters)
@@ -350,7 +343,7 @@ class OtherEngine:
 
     def _check_start(self, protocol: TimedUci | TimedXBoard, position: Position) -> None:
         """Raise MatchError if the engine cannot play games that begin so."""
-        if isinstance(protocol, TimedXBoard) and not protocol.sets_up and position.start_fen() != START_FEN:
+        if isinstance(protocol, TimedXBoard) and not protocol.sets_up and position.start_fen() != fen.START_FEN:
             raise MatchError(f"'{self._player.label}' cannot set up a position; omit --openings")
         if position.chess960 and not protocol.plays_chess960:
             raise MatchError(f"'{self._player.label}' does not play Chess960, as the openings ask for; use others")
@@ -493,10 +486,10 @@ class CompiledBoard:
     ) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set. Raises MatchError if there is not enough memory."""
         self._seed, self._rules = random_moves.seed, rules_record(time_control, adjudication, random_moves)
-        self._sides: list[tuple[TranspositionTable, Worker]] = []
+        self._sides: list[tuple[transposition.TranspositionTable, Worker]] = []
         for player in sides[:1] if sides[0] is sides[1] else sides:
             try:
-                table = TranspositionTable(player.hash_mb or time_control.hash_mb)
+                table = transposition.TranspositionTable(player.hash_mb or time_control.hash_mb)
             except MemoryError as error:
                 raise MatchError("not enough memory for the hash tables of a match") from error
             self._sides.append((table, Worker(table, stop_flag, player.evaluation, player.parameters)))
@@ -535,7 +528,7 @@ def rules_record(
 ) -> np.ndarray:
     """The rules of a game for compiled code, GAME_RULES[1]."""
     rules = np.zeros(1, dtype=games.GAME_RULES)
-    rules[0]["nodes"] = NO_LIMIT if time_control.nodes is None else time_control.nodes
+    rules[0]["nodes"] = iterative_deepening.NO_LIMIT if time_control.nodes is None else time_control.nodes
     rules[0]["depth"] = min(limits.MAX_PLY - 1, time_control.depth or limits.MAX_PLY)
     rules[0]["early"], rules[0]["early_loss"] = random_moves.early, random_moves.early_loss
     for name, value in asdict(adjudication).items():
@@ -614,9 +607,9 @@ class _GameInPlay:
 
         Where the stop flag is set, what it returns means nothing.
         """
-        turn = WHITE
+        turn = bitboard.WHITE
         try:
-            for turn in (WHITE, BLACK):
+            for turn in (bitboard.WHITE, bitboard.BLACK):
                 self._sides[turn].new_game(number)
             while (reason := self._end()) is None:
                 turn = self._position.turn

@@ -8,20 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.board.bitboard import FULL, WHITE, ZERO
-from merino.core.board.fen import START_FEN
+from merino.core.board import bitboard, fen, makemove, movegen
 from merino.core.board.game import FIFTY_MOVES, RESULTS, Position
-from merino.core.board.makemove import make
 from merino.core.board.move import Move
-from merino.core.board.movegen import ALL, count_legal, generate
 from merino.core.board.position import is_insufficient_material, side_to_move
 from merino.core.common.errors import MerinoError
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record, load_word, record_dtype
-from merino.engine.search.iterative_deepening import deepen, set_root
-from merino.engine.search.limits import MAX_PLY
-from merino.engine.search.transposition import TranspositionTable, age_of
-from merino.engine.search.worker import Worker
+from merino.core.compiled import jit, memory
+from merino.engine.search import iterative_deepening, limits, transposition, worker
 from merino.eval.families import default
 from merino.formats.openings import Opening, OpeningError
 
@@ -30,7 +23,7 @@ from merino.formats.openings import Opening, OpeningError
 # histories are cleared before it.
 
 
-@kernel
+@jit.kernel
 def next_random(state):
     """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); returns 63 random bits, int64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -45,13 +38,13 @@ def seed_state(*numbers: int) -> np.ndarray:
     return np.random.SeedSequence(numbers).generate_state(1, np.uint64)
 
 
-@kernel
+@jit.kernel
 def next_float(random):
     """A random float64 from 0 to 1, less than 1; `random`, uint64[1], moves on."""
     return np.float64(next_random(random) >> 10) * (1.0 / 9007199254740992.0)  # 2**53
 
 
-@kernel
+@jit.kernel
 def next_index(random, shares):
     """A random index of `shares`, float64[n] with sum 1, each as often as its share says; `random` moves on."""
     share, index = next_float(random), 0
@@ -68,7 +61,7 @@ DRAWS = 8  # tries to find another good move
 
 MAX_PLIES = 2048  # most plies of any game; the fifty-move rule ends nearly all earlier
 
-GAME_RULES = record_dtype(
+GAME_RULES = memory.record_dtype(
     [
         ("nodes", np.int64, 2),  # a move, by colour
         ("depth", np.int64, 2),
@@ -84,7 +77,7 @@ GAME_RULES = record_dtype(
 )
 
 
-@kernel
+@jit.kernel
 def is_threefold(position, keys, count):
     """Whether the present position, `keys[count - 1]`, has occurred three times."""
     occurred = 1
@@ -93,10 +86,10 @@ def is_threefold(position, keys, count):
     return occurred >= 3
 
 
-@kernel
+@jit.kernel
 def end_by_rule(position, keys, count):
     """Why the game is over, or UNFINISHED; draws need no claim."""
-    if count_legal(position) == 0:
+    if movegen.count_legal(position) == 0:
         return CHECKMATE if position.checkers else STALEMATE
     if is_insufficient_material(position):
         return MATERIAL
@@ -105,7 +98,7 @@ def end_by_rule(position, keys, count):
     return REPETITION if is_threefold(position, keys, count) else UNFINISHED
 
 
-@kernel
+@jit.kernel
 def end_by_scores(rules, scores, count, fullmove):
     """WIN_BY_SCORE, DRAW_BY_SCORE or UNFINISHED; `scores[:count]` are those of the moves so far, by their movers.
 
@@ -128,29 +121,29 @@ def end_by_scores(rules, scores, count, fullmove):
     return UNFINISHED
 
 
-@entry
+@jit.entry
 def judge_scores(rules, scores, fullmove):
     """What `end_by_scores` says of scores, int32[n], for callers in Python; `rules` is GAME_RULES[1]."""
     return end_by_scores(rules[0], scores, len(scores), fullmove)
 
 
-@kernel
+@jit.kernel
 def vary(s, rules, side, best, score, state):
     """A random move that a search finds nearly as good as the best, with its score; else the best move."""
     for _ in range(DRAWS):
-        count = generate(s.positions[0], s.moves[0], ALL, FULL)
+        count = movegen.generate(s.positions[0], s.moves[0], movegen.ALL, bitboard.FULL)
         move = np.int64(s.moves[0, next_random(state) % count])
         if move == best:
             break
         s.root_count, s.root_moves[0], s.nodes, s.stopped = 1, move, 0, 0
-        other = deepen(s, rules.nodes[side] // DRAWS, rules.depth[side])[1]
+        other = iterative_deepening.deepen(s, rules.nodes[side] // DRAWS, rules.depth[side])[1]
         s.root_count = 0
         if other >= score - rules.early_loss:
             return move, other
     return best, score
 
 
-@entry
+@jit.entry
 def play_game(white, black, positions, rules, state, keys, known, moves, scores, depths):
     """Play from positions[0] to the end of the game; returns the number of moves and the reason.
 
@@ -170,15 +163,15 @@ def play_game(white, black, positions, rules, state, keys, known, moves, scores,
         if reason != UNFINISHED:
             return count, reason
         side = side_to_move(position)
-        s = white[0] if side == WHITE else black[0]
-        set_root(s, position, keys, known + count, age_of(1 + count // 2))
-        move, score, depth = deepen(s, rules[0].nodes[side], rules[0].depth[side])
+        s = white[0] if side == bitboard.WHITE else black[0]
+        iterative_deepening.set_root(s, position, keys, known + count, transposition.age_of(1 + count // 2))
+        move, score, depth = iterative_deepening.deepen(s, rules[0].nodes[side], rules[0].depth[side])
         if count < rules[0].early:
             move, score = vary(s, rules[0], side, move, score, state)
-        if load_word(s.stop_address) != ZERO:
+        if memory.load_word(s.stop_address) != bitboard.ZERO:
             return count, UNFINISHED
-        make(positions[1], position, move)
-        copy_record(position, positions[1])
+        makemove.make(positions[1], position, move)
+        memory.copy_record(position, positions[1])
         moves[count], scores[count], depths[count], keys[known + count] = move, score, depth, position.key
         count += 1
 
@@ -252,7 +245,7 @@ class Game:
         """Half points of the first player: 0, 1 or 2."""
         if self.winner is None:
             return 1
-        return 2 if (self.winner == WHITE) == self.first_is_white else 0
+        return 2 if (self.winner == bitboard.WHITE) == self.first_is_white else 0
 
 
 class Tally:
@@ -308,32 +301,32 @@ JUDGE_NODES = 1000
 TRIES = 10_000
 
 
-@kernel
+@jit.kernel
 def _walk(s, start, positions, keys, state, plies, moves):
     """Play `plies` random moves from `start` into positions[0]; returns whether the game goes on."""
     position = positions[0]
-    copy_record(position, start)
+    memory.copy_record(position, start)
     keys[0] = position.key
     for ply in range(plies):
         if end_by_rule(position, keys, ply + 1) != UNFINISHED:
             return False
-        count = generate(position, s.moves[0], ALL, FULL)
+        count = movegen.generate(position, s.moves[0], movegen.ALL, bitboard.FULL)
         moves[ply] = s.moves[0, next_random(state) % count]
-        make(positions[1], position, np.int64(moves[ply]))
-        copy_record(position, positions[1])
+        makemove.make(positions[1], position, np.int64(moves[ply]))
+        memory.copy_record(position, positions[1])
         keys[ply + 1] = position.key
     return end_by_rule(position, keys, plies + 1) == UNFINISHED
 
 
-@entry
+@jit.entry
 def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries, moves):
     """Fill `moves`, int32[plies], with the first random line that the judge finds even; whether there was one."""
     s = judge[0]
     for attempt in range(tries):
         if not _walk(s, starts[0], positions, keys, state, plies, moves):
             continue
-        set_root(s, positions[0], keys, plies + 1, age_of(attempt))
-        if abs(deepen(s, nodes, MAX_PLY - 1)[1]) <= even:
+        iterative_deepening.set_root(s, positions[0], keys, plies + 1, transposition.age_of(attempt))
+        if abs(iterative_deepening.deepen(s, nodes, limits.MAX_PLY - 1)[1]) <= even:
             return True
     return False
 
@@ -349,8 +342,8 @@ class RandomOpenings:
         if plies > MAX_PLIES:
             raise OpeningError(f"an opening has at most {MAX_PLIES} random plies, not {plies}")
         self._seed, self._plies = seed, plies
-        self._table = TranspositionTable(0)
-        self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), default())
+        self._table = transposition.TranspositionTable(0)
+        self._judge = worker.Worker(self._table, np.zeros(1, dtype=np.uint64), default())
         self._start = Position()
 
     def opening(self, number: int) -> Opening:
@@ -368,4 +361,4 @@ class RandomOpenings:
             raise OpeningError(
                 f"{TRIES} tries found no opening of {self._plies} random plies that is even within {EVEN} cp"
             )
-        return Opening(START_FEN, tuple(Move(move).uci() for move in moves))
+        return Opening(fen.START_FEN, tuple(Move(move).uci() for move in moves))

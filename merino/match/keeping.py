@@ -8,8 +8,6 @@ just added.
 The file of positions holds packed positions or, by its name, whole games in viriformat.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import Iterator
@@ -21,13 +19,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.common import files
+from merino.core.common import files, sealed
 from merino.core.common.files import append_whole, is_there, write_whole, writing
-from merino.core.common.sealed import as_json, from_json
-from merino.formats import packed, scored_games
-from merino.formats.pgn_tokens import NO_SCORE
+from merino.formats import packed, pgn_tokens, scored_games, sources
 from merino.formats.scored_games import end_of_games, is_games_file
-from merino.formats.sources import is_compressed
 from merino.match.games import Game, MatchError, MatchUsageError, Tally
 
 _RESULTS = {WHITE: 2, None: 1, BLACK: 0}
@@ -56,7 +51,7 @@ class GrowingFile:
 
     def __init__(self, path: Path) -> None:
         """Raises MatchUsageError."""
-        if is_compressed(path):
+        if sources.is_compressed(path):
             raise MatchUsageError(f"'{path}' is compressed, and nothing can be appended to it")
         self.path = path
         self.plan = Journal(0, ())
@@ -207,7 +202,7 @@ class MatchKeeper:
         if path is None or not is_there(path):
             return Tally(), 0.0
         with files.faults_named(path, "the state of a match", MatchError):
-            state = from_json(files.read_user_file(path, files.STATE), str(path))
+            state = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
             for name, kind in (("positions", PositionFile), ("pgn", GrowingFile)):
                 if state.get(name):
@@ -262,7 +257,7 @@ class MatchKeeper:
             state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
             state |= {name: None if file is None else file.as_json() for name, file in self._files.items()}
             with writing(MatchError, self._state):
-                write_whole(self._state, as_json(state, indent=1))
+                write_whole(self._state, sealed.as_json(state, indent=1))
 
 
 def holding(state: Path | None) -> AbstractContextManager[None]:
@@ -300,7 +295,9 @@ def _scored(game: Game, skip: int) -> scored_games.ScoredGames:
         position.push(played.move)
     rest = game.moves[skip:]
     signs = [1 if (position.turn == WHITE) == (ply % 2 == 0) else -1 for ply in range(len(rest))]
-    scores = [NO_SCORE if own.score is None else sign * own.score for sign, own in zip(signs, rest, strict=True)]
+    scores = [
+        pgn_tokens.NO_SCORE if own.score is None else sign * own.score for sign, own in zip(signs, rest, strict=True)
+    ]
     return scored_games.ScoredGames(
         position.record.copy(),
         np.array([0, len(rest)]),

@@ -1,7 +1,5 @@
 """Players: Merino with chosen weights or search parameters, or another engine."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -10,11 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from merino.core.common.errors import instance, whole_number
-from merino.core.common.files import first_there, is_there, user_path
-from merino.core.common.sealed import writable
+from merino.core.common import errors, files, sealed, work
 from merino.core.common.text import did_you_mean, words_of
-from merino.core.common.work import Needs
 from merino.engine.search.parameters import PARAMETERS, current_name, parameters_for
 from merino.engine.uci.options import OPTIONS
 from merino.eval.evaluation import Evaluation, EvaluationError
@@ -62,9 +57,9 @@ class OwnPlayer:
     options: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        instance("label", self.label, str, "a text")
-        instance("evaluation", self.evaluation, Evaluation, "an Evaluation, as load_evaluation returns it")
-        instance("options", self.options, Mapping, "a mapping from words to whole numbers")
+        errors.instance("label", self.label, str, "a text")
+        errors.instance("evaluation", self.evaluation, Evaluation, "an Evaluation, as load_evaluation returns it")
+        errors.instance("options", self.options, Mapping, "a mapping from words to whole numbers")
         _check_parameters(self.parameters)
         for word, value in self.settings.items():
             _check(word, value)
@@ -99,16 +94,16 @@ class OtherPlayer:
     hash_mb: int | None = None  # None for the default of the match
 
     def __post_init__(self) -> None:
-        instance("label", self.label, str, "a text")
-        instance("command", self.command, tuple, "a tuple of words, such as ('stockfish',)")
+        errors.instance("label", self.label, str, "a text")
+        errors.instance("command", self.command, tuple, "a tuple of words, such as ('stockfish',)")
         if not self.command:
             raise ValueError("command must name a program, such as ('stockfish',)")
         for word in self.command:
-            instance("each word of command", word, str, "a text")
-        instance("options", self.options, dict, "a dict of names and values")
+            errors.instance("each word of command", word, str, "a text")
+        errors.instance("options", self.options, dict, "a dict of names and values")
         for name, value in (("threads", self.threads), ("hash_mb", self.hash_mb)):
             if value is not None:
-                whole_number(name, value, 1)  # it has maxima of its own
+                errors.whole_number(name, value, 1)  # it has maxima of its own
 
     def option(self, names: Sequence[str]) -> str | None:
         """The value that it is given for an option of one of these names, in any case; None if it is given none."""
@@ -126,18 +121,18 @@ def _check(word: str, value: int) -> None:
     if word not in SETTINGS:
         raise ValueError(f"a player has no option '{word}'{did_you_mean(word, SETTINGS)}")
     low, high = SETTINGS[word].bounds or (0, 1)
-    whole_number(f"the player's {SETTINGS[word].setting}", value, low, high)
+    errors.whole_number(f"the player's {SETTINGS[word].setting}", value, low, high)
 
 
 def _check_parameters(parameters: tuple[int, ...] | None) -> None:
     """Raise TypeError or ValueError for what are not numbers of the search, one for each, within its bounds."""
     if parameters is None:
         return
-    instance("parameters", parameters, tuple, "a tuple of whole numbers in the order of their registry")
+    errors.instance("parameters", parameters, tuple, "a tuple of whole numbers in the order of their registry")
     if len(parameters) != len(PARAMETERS):
         raise ValueError(f"parameters must be {len(PARAMETERS)} numbers, not {len(parameters)}")
     for row, value in zip(PARAMETERS, parameters, strict=True):
-        whole_number(row.name, value, *row.bounds)
+        errors.whole_number(row.name, value, *row.bounds)
 
 
 Player = OwnPlayer | OtherPlayer
@@ -156,7 +151,7 @@ def read_player(text: str) -> Player:
             raise PlayerError(f"player '{text}': '{part}' must have the form name=value")
         else:
             head = part.strip()
-    label = str(writable(settings.pop("name", text)))
+    label = str(sealed.writable(settings.pop("name", text)))
     try:
         command = _command(head)
     except ValueError as error:
@@ -177,7 +172,7 @@ def find_program(name: str) -> str | None:
     """The path of a program, or None; the full path if its folder is given, as in `./engine` or `~/engine`."""
     folder_named = "/" in name or os.sep in name
     try:
-        return shutil.which(str(user_path(name).absolute()) if folder_named else name)
+        return shutil.which(str(files.user_path(name).absolute()) if folder_named else name)
     except (OSError, ValueError):  # a name that no program can have
         return None
 
@@ -203,7 +198,7 @@ def _command(head: str) -> tuple[str, ...]:
         if not words:
             raise PlayerError(f"player '{head}': program not found")
         return words
-    if not head or shipped(head) or first_there([Path(head)]) and not _is_program(head):
+    if not head or shipped(head) or files.first_there([Path(head)]) and not _is_program(head):
         return ()
     return command_of(head)
 
@@ -259,7 +254,7 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
 
 def _is_file_named(name: str) -> bool:
     try:
-        return is_there(user_path(name))
+        return files.is_there(files.user_path(name))
     except OSError:
         return False
 
@@ -271,7 +266,7 @@ def _whole(text: str, name: str, value: str) -> int:
         raise PlayerError(f"player '{text}': {name} = {value!r} is not a whole number") from error
 
 
-def needs_of(players: Iterable[Player]) -> Needs:
+def needs_of(players: Iterable[Player]) -> work.Needs:
     """What these players require of a remote worker."""
     programs = {player.command[0]: None for player in players if isinstance(player, OtherPlayer)}
-    return Needs(("match",), tuple(programs))
+    return work.Needs(("match",), tuple(programs))

@@ -6,8 +6,6 @@ player is judged by all of its games so far. Where players are akin, as candidat
 something of the others (see `expected_gains`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -17,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.text import as_word, rounded
-from merino.core.common.work import cores
+from merino.core.common import text, work
+from merino.match import report, statistics
 from merino.match.config import CLEAR_WIN, Adjudication, MatchConfig, TimeControl
 from merino.match.games import Game, Tally
 from merino.match.players import OwnPlayer
-from merino.match.report import as_json, duration, signed
-from merino.match.statistics import Model, Sprt, estimate, moments
 
 PAIR_VARIANCE = 0.1  # of the mean score of a pair, in points a game; it varies little
 
@@ -103,7 +99,7 @@ def play_heats(
                 adjudication=heats.adjudication,
             )
             live = None if show is None else partial(_show_of, show, players[index].label)
-            result = run_match(config, threads or cores(), None, MatchOutput(live), executor)
+            result = run_match(config, threads or work.cores(), None, MatchOutput(live), executor)
             pairs[index] += result.tally.pairs
             if result.interrupted:
                 return Standings(_ranked(inside, pairs, belief)[0], tuple(pairs), True)
@@ -122,7 +118,7 @@ def expected_gains(pairs: Sequence[np.ndarray], belief: Belief | None = None) ->
     are those of a Gaussian process at its points (C. Rasmussen and C. Williams, "Gaussian Processes for Machine
     Learning", 2006, chapter 2).
     """
-    number, mean, _ = moments(np.array(pairs))
+    number, mean, _ = statistics.moments(np.array(pairs))
     gains = np.where(number > 0, mean - 0.5, 0.0)
     if belief is None:
         return gains
@@ -149,7 +145,7 @@ class StrengthTest:
     choose the new player, if there are several; without them the first plays.
     """
 
-    test: Sprt
+    test: statistics.Sprt
     time_control: TimeControl
     most_games: int
     held: str
@@ -161,7 +157,7 @@ class StrengthTest:
 
 
 GAIN = StrengthTest(
-    Sprt(-5.0, 20.0, model=Model.LOGISTIC),
+    statistics.Sprt(-5.0, 20.0, model=statistics.Model.LOGISTIC),
     TimeControl(nodes=2000),
     1400,
     "{new} gains on {old}.",
@@ -171,7 +167,7 @@ GAIN = StrengthTest(
     heats=Heats(),
 )
 STRONGER = StrengthTest(
-    Sprt(0.0, 10.0),
+    statistics.Sprt(0.0, 10.0),
     TimeControl(nodes=2000),
     40_000,
     "Proved: {new} is stronger than {old}.",
@@ -192,14 +188,14 @@ class Proof:
 
     def as_json(self, names: tuple[str, str]) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
-        found = as_json(names, self.tally, self.trial.test)
+        found = report.as_json(names, self.tally, self.trial.test)
         return found | {"seconds": round(self.seconds, 1), "interrupted": self.interrupted}
 
 
 def offer(new: Path, old: Path) -> str:
     """The command that plays the match for more strength."""
     test = f"--sprt {STRONGER.test.elo0:g} {STRONGER.test.elo1:g} --games {STRONGER.most_games}"
-    players, nodes = f"{as_word(new)} {as_word(old)}", STRONGER.time_control.nodes
+    players, nodes = f"{text.as_word(new)} {text.as_word(old)}", STRONGER.time_control.nodes
     return f"merino match {players} {test} --nodes {nodes} --seed {STRONGER.seed}"
 
 
@@ -224,7 +220,7 @@ def prove(
     config = MatchConfig(
         (new, old), trial.time_control, games=trial.most_games, seed=trial.seed, adjudication=trial.adjudication
     )
-    result = run_match(config, threads or cores(), trial.test, MatchOutput(show, played=played), executor)
+    result = run_match(config, threads or work.cores(), trial.test, MatchOutput(show, played=played), executor)
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _lines_of(proof, new.label, old.label):
         say(line)
@@ -232,15 +228,15 @@ def prove(
 
 
 def _lines_of(proof: Proof, new: str, old: str) -> list[str]:
-    tally, test, found = proof.tally, proof.trial.test, estimate(proof.tally.counts)
+    tally, test, found = proof.tally, proof.trial.test, statistics.estimate(proof.tally.counts)
     losses, draws, wins = tally.points
     low, high = test.bounds
     words = {"H1": proof.trial.held, "H0": proof.trial.refuted, "": "Not settled."}
     if not tally.games:
         return ["No game was finished."]
     return [
-        f"{tally.games} games in {duration(proof.seconds)}: {wins} won, {draws} drawn, {losses} lost by {new}; "
-        f"Elo {signed(found.elo, found.elo_error)} (95%).",
-        f"{test}: LLR {rounded(test.llr(tally.counts), digits=2)}, decided at {low:.2f} or {high:.2f}. "
+        f"{tally.games} games in {report.duration(proof.seconds)}: {wins} won, {draws} drawn, {losses} lost by {new}; "
+        f"Elo {report.signed(found.elo, found.elo_error)} (95%).",
+        f"{test}: LLR {text.rounded(test.llr(tally.counts), digits=2)}, decided at {low:.2f} or {high:.2f}. "
         + words[proof.verdict].format(new=new, old=old),
     ]

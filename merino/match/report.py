@@ -5,8 +5,6 @@ Elo scale; a draw counts as half a win and half a loss. The errors use the obser
 "sandwich" estimator of White 1982), so that draws and openings that favour a side count correctly.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 The games and their order are the same for every executor and number of threads.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor
@@ -15,17 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merino.core.board.fen import FenError
-from merino.core.common.files import overwritten, writing
-from merino.core.common.interrupt import Postponed
+from merino.core.common import files, interrupt
 from merino.core.common.text import counted, html_table
 from merino.core.common.work import RemoteExecutor, Run, RunName, WorkError, at_work, begun, ordered, threads
 from merino.formats.openings import Opening, OpeningError
+from merino.match import engines, keeping, report, statistics
 from merino.match.config import MatchConfig, OpeningSource
-from merino.match.engines import Board, board_of
 from merino.match.games import Game, MatchError, Tally
-from merino.match.keeping import MatchKeeper, PositionFile, holding
-from merino.match.report import live_line, signed, write_game
-from merino.match.statistics import Estimate, Sprt, estimate
 
 AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
 AT_ONCE = 2  # blocks handed out for each slot: while one is played the next one travels, and no slot has long to do
@@ -43,7 +37,7 @@ class MatchOutput:
     pgn: Path | None = None  # games are appended to it
     state: Path | None = None  # the match is resumed from it after an interruption
     event: str = "Merino match"
-    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line  # what is shown
+    line: Callable[[Tally, int, float | None, statistics.Sprt | None], str] = report.live_line  # what is shown
     say: Callable[[str], object] | None = None  # called with remarks, in sentences
     positions: Path | None = None  # packed positions are appended to it
     played: Callable[[Game], object] | None = None  # called with each game, in order
@@ -58,14 +52,14 @@ class MatchResult:
     interrupted: bool = False
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> statistics.Estimate:
         """The strength of the first player against the second, with its error."""
-        return estimate(self.tally.counts)
+        return statistics.estimate(self.tally.counts)
 
     def _repr_html_(self) -> str:
         """What Jupyter shows: the points of the first player and its strength."""
         losses, draws, wins = self.tally.points
-        strength = signed(self.estimate.elo, self.estimate.elo_error) if self.tally.games else ""
+        strength = report.signed(self.estimate.elo, self.estimate.elo_error) if self.tally.games else ""
         cells = {"Games": self.tally.games, "Won": wins, "Drawn": draws, "Lost": losses, "Elo (95%)": strength}
         return html_table(list(cells), [list(cells.values())])
 
@@ -81,7 +75,7 @@ class BrokenOffError(MatchError):
 def run_match(
     config: MatchConfig,
     threads: int,
-    sprt: Sprt | None = None,
+    sprt: statistics.Sprt | None = None,
     output: MatchOutput | None = None,
     executor: Executor | None = None,
 ) -> MatchResult:
@@ -92,19 +86,19 @@ def run_match(
     games have been played.
     """
     output = output or MatchOutput()
-    with holding(output.state):
+    with keeping.holding(output.state):
         return _Match(config, sprt, output).run(threads, executor)
 
 
 class _Match:
     """A match in progress."""
 
-    def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
+    def __init__(self, config: MatchConfig, sprt: statistics.Sprt | None, output: MatchOutput) -> None:
         self._config, self._sprt, self._output = config, sprt, output
         _check_apart(config, output)
         skip, path = config.random_moves.early, output.positions
-        self._positions = None if path is None else PositionFile(path, skip)
-        self._keeper = MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
+        self._positions = None if path is None else keeping.PositionFile(path, skip)
+        self._keeper = keeping.MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
         self._result = MatchResult(*self._keeper.load())
         self._first = self._result.tally.games
         self._say(self._keeper.catch_up(self._is_over()))
@@ -163,10 +157,10 @@ class _Match:
         first, second = self._config.players
         text, positions = "", b""
         if self._output.pgn is not None:
-            text = write_game(game, (first.label, second.label), self._output.event, date.today())
+            text = report.write_game(game, (first.label, second.label), self._output.event, date.today())
         if self._positions is not None:
             positions = self._positions.bytes_of(game)
-        with Postponed():
+        with interrupt.Postponed():
             self._keeper.add(text, positions)
             self._result.tally.add(game)
         if self._output.played is not None:
@@ -188,8 +182,8 @@ class _Match:
 
 def _check_apart(config: MatchConfig, output: MatchOutput) -> None:
     """Raise MatchError if games would be written into a file that the match reads, or two outputs into one file."""
-    with writing(MatchError):
-        fault = overwritten(filter(None, (output.pgn, output.positions, output.state)), config.files)
+    with files.writing(MatchError):
+        fault = files.overwritten(filter(None, (output.pgn, output.positions, output.state)), config.files)
     if fault is not None:
         raise MatchError(fault)
 
@@ -233,10 +227,10 @@ class BlockPlayer:
                     found += pair if len(pair) == len(numbers) else []
         return PlayedPairs(tuple(found), (time.perf_counter() - began) / len(block.pairs))
 
-    def _set_up(self, run: Run) -> tuple[Board, OpeningSource | None]:
+    def _set_up(self, run: Run) -> tuple[engines.Board, OpeningSource | None]:
         """What a thread keeps from block to block."""
         source = None if self.config.openings else self.config.source()
-        board = board_of(self.config, run.stop_flag)
+        board = engines.board_of(self.config, run.stop_flag)
         run.watch(board)
         return board, source
 

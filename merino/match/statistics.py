@@ -9,8 +9,6 @@ The test is the generalised sequential probability ratio test of M. Van den Berg
 "Comments on normalized Elo", "The generalized maximum likelihood ratio for the expectation value of a distribution".
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

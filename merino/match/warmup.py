@@ -1,17 +1,12 @@
 """Load every compiled entry that matches need, from the cache or by compiling it."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from merino.match.config import MatchConfig, TimeControl
-from merino.match.games import GAME_RULES, judge_scores
-from merino.match.players import OwnPlayer
-from merino.match.runner import play_match
+from merino.match import config, games, players, runner
 
 
 def warm_up() -> None:
     """Play a short match."""
-    player = OwnPlayer("default")
-    list(play_match(MatchConfig((player, player), TimeControl(nodes=10)), 2, 1))
-    judge_scores(np.zeros(1, dtype=GAME_RULES), np.zeros(1, dtype=np.int32), 1)  # between other engines
+    player = players.OwnPlayer("default")
+    list(runner.play_match(config.MatchConfig((player, player), config.TimeControl(nodes=10)), 2, 1))
+    games.judge_scores(np.zeros(1, dtype=games.GAME_RULES), np.zeros(1, dtype=np.int32), 1)  # between other engines

@@ -26,7 +26,6 @@ from merino.formats.sources import SourceError, plain_name, read_text, read_text
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
 _GAME = re.compile(r"^\[\w+ |\b\d+\.", re.MULTILINE)
-_BOOK, _GAMES = ".bin", ".pgn"  # endings of files
 
 
 class OpeningError(ValueError):
@@ -52,13 +51,17 @@ class FileOpenings:
 
     def __init__(self, path: Path, seed: int, plies: int | None = None) -> None:
         """`plies` are taken from a game or a book. Raises OpeningError."""
+        self._seed, self._plies = seed, plies
         try:
-            path = user_path(path)
+            self._path = path = user_path(path)
+            ending = plain_name(path).suffix.lower()
+            self._book = Book(path) if ending == ".bin" else None
+            self._has_games = ending == ".pgn"
+            self._entries = [] if self._book else _entries(path, self._has_games)
         except OSError as error:
-            raise OpeningError(f"cannot read openings '{path}': {error.strerror}") from error
-        self._path, self._seed, self._plies = path, seed, plies
-        self._book = _open_book(path) if plain_name(path).suffix.lower() == _BOOK else None
-        self._entries = [] if self._book else _entries(path)
+            raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
+        except (BookError, SourceError) as error:
+            raise OpeningError(str(error)) from error
         Random(seed).shuffle(self._entries)
 
     def __len__(self) -> int:
@@ -70,9 +73,9 @@ class FileOpenings:
         if self._book is not None:
             return self._walk(self._book, Random(f"{self._seed} {number}"))
         index, text = self._entries[number % len(self._entries)]
-        place = f"{'game' if _holds_games(self._path) else 'line'} {index}"
+        place = f"{'game' if self._has_games else 'line'} {index}"
         try:
-            opening = self._of_game(index, text) if _holds_games(self._path) else Opening(_fen(text))
+            opening = self._of_game(index, text) if self._has_games else Opening(_fen(text))
             position = opening.position()
         except VariantError as error:
             raise OpeningError(f"{self._path}: {error}") from error
@@ -103,22 +106,10 @@ class FileOpenings:
         return Opening(position.start_fen(), tuple(position.uci(move) for move in position.moves))
 
 
-def _open_book(path: Path) -> Book:
-    try:
-        return Book(path)
-    except BookError as error:
-        raise OpeningError(str(error)) from error
-
-
-def _entries(path: Path) -> list[tuple[int, str]]:
-    """The number of the line or game of each opening in a file, and its text."""
-    try:
-        text = read_text_file(path, OPENINGS)
-    except OSError as error:
-        raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
-    except SourceError as error:
-        raise OpeningError(str(error)) from error
-    if _holds_games(path):
+def _entries(path: Path, has_games: bool) -> list[tuple[int, str]]:
+    """The number of the line or game of each opening in a file, and its text; raises OSError and SourceError."""
+    text = read_text_file(path, OPENINGS)
+    if has_games:
         found = list(enumerate(_games(text), start=1))
     else:
         lines = enumerate(text.splitlines(), start=1)
@@ -126,10 +117,6 @@ def _entries(path: Path) -> list[tuple[int, str]]:
     if not found:
         raise OpeningError(f"'{path}' holds no openings")
     return found
-
-
-def _holds_games(path: Path) -> bool:
-    return plain_name(path).suffix.lower() == _GAMES
 
 
 def _games(text: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ from merino.core.board.position import POSITION
 from merino.core.compiled import jit, memory
 from merino.engine.notation.games import is_played
 from merino.formats import pgn_tokens, sources
+from merino.formats.pgn_text import plain_value
 
 TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
 _TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
@@ -110,12 +111,6 @@ def _finish(data, game, moves, at, keeps_empty):
     elif in_tag != pgn_tokens.UNFINISHED and in_tag != game.result and game.fault == NO_FAULT:
         game.fault, game.fault_at = CONTRADICTION, at
     return moves > 0 or game.fault == UNCLOSED or keeps_empty and game.text > game.start
-
-
-@jit.kernel
-def is_finished(game):
-    """Whether a game has moves and a result, and no fault."""
-    return game.fault == NO_FAULT and game.result != pgn_tokens.UNFINISHED and game.plies > 0
 
 
 @jit.entry
@@ -257,7 +252,7 @@ class Games:
     def tag(self, number: int, name: str) -> str:
         """The value of a tag of game `number`, "" if it is missing."""
         start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
-        return re.sub(r'\\(["\\])', r"\1", sources.decoded(self.data[start:stop]))
+        return plain_value(sources.decoded(self.data[start:stop]))
 
     def faults(self) -> Iterator[Fault]:
         """What is wrong with each game that could not be read."""
@@ -395,7 +390,6 @@ MAX_VALUE = 100  # characters of a header in the list
 _LISTED = ("White", "Black", "WhiteElo", "BlackElo", "Date", "Event", "ECO")
 _ROWS = tuple(TAG_NAMES.index(name) for name in _LISTED)
 _RESULTS = ("0-1", "1/2-1/2", "1-0", "*")  # by BLACK_WON, DRAWN, WHITE_WON, UNFINISHED
-_ESCAPED = re.compile(r'\\(["\\])')
 
 
 @dataclass(frozen=True)
@@ -461,4 +455,4 @@ def _headers(text: bytes, table: np.ndarray, at: int) -> Iterator[GameHeader]:
 
 
 def _value(text: bytes) -> str:
-    return _ESCAPED.sub(r"\1", sources.decoded(text))[:MAX_VALUE]
+    return plain_value(sources.decoded(text))[:MAX_VALUE]

@@ -134,7 +134,7 @@ class Source:
     """A file open for reading: its text as a stream, and how much has been read.
 
     `is_passing` is true for a pipe or standard input, which can be read only once. `begins` is the offset of the text
-    in the file, None where the file does not hold it byte by byte.
+    in the file, None where the file does not hold it byte by byte. `head` is its beginning, before the first read.
     """
 
     def __init__(self, path: Path, file: io.BufferedReader) -> None:
@@ -152,8 +152,8 @@ class Source:
             raise SourceError(f"{name_of(path, quoted=True)} is compressed: let its name end in {kind}")
         if files.is_utf_16(head):
             raise SourceError(f"{name_of(path, quoted=True)} {files.IN_UTF_16}")
-        self._head = head.removeprefix(_BYTE_ORDER_MARK)
-        self.begins: int | None = None if opener or self.is_passing else len(head) - len(self._head)
+        self.head = head.removeprefix(_BYTE_ORDER_MARK)
+        self.begins: int | None = None if opener or self.is_passing else len(head) - len(self.head)
 
     @property
     def name(self) -> str:
@@ -174,7 +174,7 @@ class Source:
     def read(self, size: int) -> bytes:
         """The next bytes of the text, at most `size`; none at its end."""
         with _plain_errors(self.path):
-            head, self._head = self._head[:size], self._head[size:]
+            head, self.head = self.head[:size], self.head[size:]
             return head or bytes(self._text.read(size))
 
     def read_at(self, offset: int, size: int) -> bytes:
@@ -189,14 +189,9 @@ class Source:
             self._file.seek(self.begins + offset)
             return bytes(self._file.read(size))
 
-    @property
-    def head(self) -> bytes:
-        """The beginning of the text; only before the first read."""
-        return self._head
-
     def holds_positions(self) -> bool:
         """Whether it begins like a list of positions, one per line, and not like PGN."""
-        lines = (line.strip() for line in re.split(rb"[\r\n]+", self._head))
+        lines = (line.strip() for line in re.split(rb"[\r\n]+", self.head))
         first = next((line for line in lines if line and not line.startswith(b"#")), b"")
         return _POSITION.match(first) is not None
 

@@ -347,14 +347,6 @@ def test_a_compressed_file_is_written_compressed_and_read_back(ending: str, tmp_
     assert len(read) > 20 and read.tobytes() == known.tobytes()
 
 
-def test_nothing_is_appended_to_a_compressed_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "games.vf.gz"
-    path.write_bytes(b"kept")
-    assert main(["selfplay", "1", "--positions", str(path)]) == 2
-    assert "is compressed, and nothing can be appended to it" in capsys.readouterr().err
-    assert path.read_bytes() == b"kept"
-
-
 def test_a_file_whose_games_have_no_scores_is_an_error_and_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

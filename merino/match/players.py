@@ -140,25 +140,29 @@ Player = OwnPlayer | OtherPlayer
 
 def read_player(text: str) -> Player:
     """Read a player in any of FORMS; raises PlayerError."""
+    try:
+        return _read(text)
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {error}") from error
+
+
+def _read(text: str) -> Player:
     head, settings = "", {}
     for index, part in enumerate(text.split(",")):
         name, equals, value = part.partition("=")
         if equals and (index or not _begins_command(part)):
             if name.strip() in settings:
-                raise PlayerError(f"player '{text}': '{name.strip()}' is set twice")
+                raise ValueError(f"'{name.strip()}' is set twice")
             settings[name.strip()] = value.strip()
         elif index:
-            raise PlayerError(f"player '{text}': '{part}' must have the form name=value")
+            raise ValueError(f"'{part}' must have the form name=value")
         else:
             head = part.strip()
     label = str(sealed.writable(settings.pop("name", text)))
-    try:
-        command = _command(head)
-    except ValueError as error:
-        raise PlayerError(f"player '{text}': {error}") from error
+    command = _command(head)
     if command:
-        return _other(text, label, command, head.startswith("xboard:"), settings)
-    return _own(text, label, head, settings)
+        return _other(label, command, head.startswith("xboard:"), settings)
+    return _own(label, head, settings)
 
 
 def _begins_command(part: str) -> bool:
@@ -196,7 +200,7 @@ def _command(head: str) -> tuple[str, ...]:
     if colon and prefix in PROTOCOLS:
         words = command_of(rest)
         if not words:
-            raise PlayerError(f"player '{head}': program not found")
+            raise ValueError("program not found")
         return words
     if not head or shipped(head) or files.first_there([Path(head)]) and not _is_program(head):
         return ()
@@ -214,42 +218,34 @@ def _is_program(file: str) -> bool:
     return False
 
 
-def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:
-    numbers = {name: _whole(text, name, settings.pop(name)) for name in SHARED if name in settings}
+def _other(label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:
+    numbers = {name: _whole(name, settings.pop(name)) for name in SHARED if name in settings}
     wrong = [name for name in settings if not name.startswith(_OPTION)]
     if wrong:
-        raise PlayerError(f"player '{text}': write an option of another engine as {_OPTION}{wrong[0]}=...")
+        raise ValueError(f"write an option of another engine as {_OPTION}{wrong[0]}=...")
     options = {name.removeprefix(_OPTION).strip(): value for name, value in settings.items()}
-    try:
-        return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
-    except ValueError as error:
-        raise PlayerError(f"player '{text}': {error}") from error
+    return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
 
 
-def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
+def _own(label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
     if head and not shipped(head) and not _is_file_named(head):
         hint = did_you_mean(Path(head).name, (DEFAULT, *names_like(Path(head))))
         hint = hint or "; 'merino match -h' shows what a player can be"
-        raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
-    own = {name: _whole(text, name, settings.pop(name)) for name in SETTINGS if name in settings}
-    try:
-        net = settings.pop(EVAL_FILE, "")
-        terms = default() if head in ("", DEFAULT) else load_evaluation(head)
-        evaluation = load_net(net) if net else terms
-        weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.bounds if name in settings}
-        evaluation = evaluation.with_numbers(weights)
-        known = [parameter.name for parameter in PARAMETERS]
-        for name in settings:
-            if current_name(name) not in known:
-                words = (*SETTINGS, EVAL_FILE, *known, *evaluation.bounds)
-                hint = did_you_mean(name.removeprefix(_OPTION), words)
-                raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
-        numbers = {name: _whole(text, name, value) for name, value in settings.items()}
-        parameters = parameters_for(evaluation, numbers)
-        named = own.pop("threads", 1), own.pop("hash", None), own.pop("overhead", None)
-        return OwnPlayer(label, evaluation, parameters, *named, own)
-    except ValueError as error:
-        raise PlayerError(f"player '{text}': {error}") from error
+        raise ValueError(f"'{head}' is neither a weights file nor a program{hint}")
+    own = {name: _whole(name, settings.pop(name)) for name in SETTINGS if name in settings}
+    net = settings.pop(EVAL_FILE, "")
+    terms = default() if head in ("", DEFAULT) else load_evaluation(head)
+    evaluation = load_net(net) if net else terms
+    weights = {name: _whole(name, settings.pop(name)) for name in evaluation.bounds if name in settings}
+    evaluation = evaluation.with_numbers(weights)
+    known = [parameter.name for parameter in PARAMETERS]
+    for name in settings:
+        if current_name(name) not in known:
+            hint = did_you_mean(name.removeprefix(_OPTION), (*SETTINGS, EVAL_FILE, *known, *evaluation.bounds))
+            raise ValueError(f"there is no search parameter or weight '{name}'{hint}")
+    parameters = parameters_for(evaluation, {name: _whole(name, value) for name, value in settings.items()})
+    named = own.pop("threads", 1), own.pop("hash", None), own.pop("overhead", None)
+    return OwnPlayer(label, evaluation, parameters, *named, own)
 
 
 def _is_file_named(name: str) -> bool:
@@ -259,11 +255,11 @@ def _is_file_named(name: str) -> bool:
         return False
 
 
-def _whole(text: str, name: str, value: str) -> int:
+def _whole(name: str, value: str) -> int:
     try:
         return int(value)
     except ValueError as error:
-        raise PlayerError(f"player '{text}': {name} = {value!r} is not a whole number") from error
+        raise ValueError(f"{name} = {value!r} is not a whole number") from error
 
 
 def needs_of(players: Iterable[Player]) -> work.Needs:

@@ -222,18 +222,14 @@ def _kind_of(file: io.BufferedReader) -> str:
 
 def _is_of_kind(head: bytes, kind: str) -> bool:
     """Whether what begins like a compressed file of this kind, "" for none, is one: packed positions may begin so."""
-    decompressors: dict[str, Callable[[], Any]] = {
-        ".gz": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),
-        ".bz2": bz2.BZ2Decompressor,
-        ".xz": lzma.LZMADecompressor,
-    }
-    if kind not in decompressors:
-        return bool(kind)
     try:
-        decompressors[kind]().decompress(head)
+        if kind in (".gz", ".bz2", ".xz"):
+            _COMPRESSED[kind](io.BytesIO(head), "rb").read(1)
+    except EOFError:
+        return True  # more of it is needed
     except (OSError, lzma.LZMAError, zlib.error):
         return False
-    return True
+    return bool(kind)
 
 
 def end_of_lines(text: bytes) -> int:

@@ -11,7 +11,6 @@ import re
 from contextlib import suppress
 from dataclasses import KW_ONLY, asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from types import NoneType
 from typing import Annotated, Any
 
 from merino.core.common import errors, options
@@ -90,7 +89,7 @@ class TimeControl:
         options.Option("N", 1, MAX_NODES, group=LIMITS, default=f"{DEFAULT_NODES} without another limit"),
     ] = None
     depth: Annotated[int | None, "depth per move in plies", options.Option("N", 1, group=LIMITS)] = None
-    movetime: Annotated[int | None, "milliseconds per move", options.Option("MS", 1, group=LIMITS)] = None
+    movetime: Annotated[int | None, "milliseconds per move", options.Option("MS", 1, MAX_MS, group=LIMITS)] = None
     clock: Annotated[
         Clock | None,
         "clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2",
@@ -103,11 +102,7 @@ class TimeControl:
     ] = None
 
     def __post_init__(self) -> None:
-        most = {"nodes": MAX_NODES, "depth": None, "movetime": MAX_MS, "hash": MAX_HASH_MB}
-        for name, high in most.items():
-            if getattr(self, name) is not None:
-                errors.whole_number(f"{name} of a time control", getattr(self, name), 1, high)
-        errors.instance("clock of a time control", self.clock, (Clock, NoneType), "a Clock or None")
+        options.check(self)
 
     def or_default(self) -> TimeControl:
         """The same, or with DEFAULT_NODES a move where nothing limits a move."""

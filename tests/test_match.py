@@ -310,7 +310,7 @@ def test_the_two_games_of_a_pair_are_played_with_both_colours(monkeypatch: pytes
         played.append((number, first_is_white))
         return number
 
-    monkeypatch.setattr(runner, "board_of", lambda *_: SimpleNamespace(play=play, stop=str, close=str))
+    monkeypatch.setattr("merino.match.engines.board_of", lambda *_: SimpleNamespace(play=play, stop=str, close=str))
     player = OwnPlayer("Merino")
     config = MatchConfig((player, player), TimeControl(nodes=1), plies=0)
     assert list(runner.play_match(config, 4, 1, first=2)) == [2, 3]  # type: ignore[comparison-overlap]

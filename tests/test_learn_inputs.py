@@ -22,7 +22,7 @@ from merino.core.common.sealed import map_of
 from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress
 from merino.eval.linear.compiled import NUMBER_OF_TERMS
 from merino.eval.linear.weights import defaults
-from merino.formats import pgn_games, sources
+from merino.formats import sources
 from merino.formats.labelled import read_labelled
 from merino.formats.pgn_games import Fault, read_games
 from merino.formats.sources import SourceError, count_lines, find_files, open_source
@@ -77,7 +77,7 @@ def expected() -> Rows:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pgn_games, "CHUNK", 3000)
+    monkeypatch.setattr(sources, "CHUNK", 3000)
     monkeypatch.setattr(sources, "_SNIFFED", 500)
 
 
@@ -101,7 +101,7 @@ NASTY = (
 def test_pieces_never_change_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newline: str, chunk: int
 ) -> None:
-    monkeypatch.setattr(pgn_games, "CHUNK", chunk)
+    monkeypatch.setattr(sources, "CHUNK", chunk)
     monkeypatch.setattr(sources, "_SNIFFED", 10)
     draw = random.Random(chunk)
     text = "\n\n".join(f'[Event "{number}"]\n\n{draw.choice(NASTY)}' for number in range(120)) + "\n"

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.formats import pgn_games
 from merino.formats.pgn_games import read_games
 from merino.formats.sources import SourceError
 from merino.lab.points import values
@@ -373,7 +372,7 @@ def test_a_file_read_in_pieces_gives_what_it_gives_as_a_whole(
 ) -> None:
     asked = [own, "--by", "player", "--min-games", "1", "--result", "1-0"]
     whole = shown([own, "--json"], capsys), shown([*asked, "--json"], capsys)
-    monkeypatch.setattr(pgn_games, "CHUNK", 5000)
+    monkeypatch.setattr("merino.formats.sources.CHUNK", 5000)
     assert (shown([own, "--json"], capsys), shown([*asked, "--json"], capsys)) == whole
 
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from merino.core.board import bitboard, fen
 from merino.core.board.position import POSITION
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, kernel
 from merino.formats import pgn_games, pgn_tokens
 
 READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
@@ -123,7 +124,7 @@ def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
     return ""
 
 
-@jit.entry
+@entry
 def _read_lines(data, lines, positions):
     """Fill LINE[n] and POSITION[n] from the lines of a text; returns their number."""
     at, found, number = 0, 0, 0
@@ -144,7 +145,7 @@ def _read_lines(data, lines, positions):
     return found
 
 
-@jit.kernel
+@kernel
 def _read_line(data, line, position):
     at, stop = line.start, line.stop
     line.state, line.result, line.game, line.to_end = READ, np.nan, NO_GAME, NO_END
@@ -170,7 +171,7 @@ def _read_line(data, line, position):
         line.state = NO_RESULT
 
 
-@jit.kernel
+@kernel
 def _greko_result(letter):
     """The result that GreKo writes before a FEN, 1, 0 or =; -1 for anything else."""
     if letter == ord("="):
@@ -180,7 +181,7 @@ def _greko_result(letter):
     return -1.0
 
 
-@jit.kernel
+@kernel
 def _read_remarks(data, at, line):
     """Read result, game, plies to the end and score from what follows the FEN."""
     named = False  # whether the result is from c9, which no other word replaces
@@ -220,7 +221,7 @@ def _read_remarks(data, at, line):
             line.result = _result_or_score(data, word, at)
 
 
-@jit.kernel
+@kernel
 def _has_bar(data, at, stop):
     """Whether another bar follows."""
     while at < stop and data[at] != ord("|"):
@@ -228,7 +229,7 @@ def _has_bar(data, at, stop):
     return at < stop
 
 
-@jit.kernel
+@kernel
 def _centipawns_at(data, at, stop):
     """The whole number at `at`, clamped as scores are; NO_SCORE if there is none."""
     sign = -1 if at < stop and data[at] == ord("-") else 1
@@ -239,21 +240,21 @@ def _centipawns_at(data, at, stop):
     return sign * min(number, pgn_tokens.MATE) if is_whole else pgn_tokens.NO_SCORE
 
 
-@jit.kernel
+@kernel
 def _next_word(data, at, stop):
     while at < stop and _BETWEEN[data[at]]:
         at += 1
     return at
 
 
-@jit.kernel
+@kernel
 def _word_end(data, at, stop):
     while at < stop and not _BETWEEN[data[at]]:
         at += 1
     return at
 
 
-@jit.kernel
+@kernel
 def _hash_of_value(data, at, stop):
     """(hash of the text from `at` to its quote or semicolon, offset behind); never NO_GAME."""
     end = at
@@ -262,7 +263,7 @@ def _hash_of_value(data, at, stop):
     return hash_of_text(data, at, end), end
 
 
-@jit.kernel
+@kernel
 def hash_of_text(data, start, stop):
     """A hash of a text, uint64; never 0."""
     code = _HASH_START
@@ -271,7 +272,7 @@ def hash_of_text(data, start, stop):
     return max(code, np.uint64(1))
 
 
-@jit.kernel
+@kernel
 def _result_or_score(data, at, stop):
     """White's result at `at`, written 1-0 or 1.0; NaN if there is none."""
     result = pgn_tokens.result_at(data, at, stop)
@@ -281,7 +282,7 @@ def _result_or_score(data, at, stop):
     return score if score >= 0 else np.nan
 
 
-@jit.kernel
+@kernel
 def _score_at(data, at, stop):
     """The number from 0 to 1 that the word at `at` is, or -1."""
     end, value, unit, point = _word_end(data, at, stop), 0.0, 1.0, False
@@ -312,7 +313,7 @@ def write_labelled(
     return text[: _write_lines(positions, *columns, white_scores, text)].tobytes()
 
 
-@jit.entry
+@entry
 def _write_lines(positions, results, games, to_end, scores, text):
     at = 0
     for index in range(len(positions)):
@@ -331,7 +332,7 @@ def _write_lines(positions, results, games, to_end, scores, text):
     return at
 
 
-@jit.kernel
+@kernel
 def _write(remark, text, at):
     """Put a remark, uint8[n], into the text; the offset behind it."""
     for index in range(len(remark)):

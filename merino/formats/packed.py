@@ -17,7 +17,8 @@ import numpy as np
 from merino.core.board import bitboard, movegen
 from merino.core.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
 from merino.core.common import errors, sealed
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, kernel
 
 PACKED = memory.record_dtype(
     [
@@ -133,7 +134,7 @@ def unpack(records: np.ndarray) -> np.ndarray:
     return positions
 
 
-@jit.kernel
+@kernel
 def write_packed(position, score, result, game, record):
     """Fill one PACKED record; `score` and `result` are those of the side to move, `game` < 0 for unknown."""
     side = np.int64(position.side)
@@ -156,7 +157,7 @@ def write_packed(position, score, result, game, record):
     record.game = 1 + game % GAMES if game >= 0 else 0
 
 
-@jit.kernel
+@kernel
 def read_view(record, view):
     """Fill a view (`eval.net.view`) with what the side to move sees of a PACKED record, without facts."""
     for kind in range(12):
@@ -170,7 +171,7 @@ def read_view(record, view):
         left &= left - bitboard.ONE
 
 
-@jit.kernel
+@kernel
 def read_position(record, position):
     """Fill a POSITION record with a PACKED one; the side to move is White."""
     memory.clear_record(position)
@@ -189,7 +190,7 @@ def read_position(record, position):
     look_at_king(position)
 
 
-@jit.kernel
+@kernel
 def fault_of(record):
     """What is wrong with a PACKED record, or SOUND."""
     left, index = np.uint64(record.occupied), 0
@@ -223,7 +224,7 @@ def fault_of(record):
     return SOUND
 
 
-@jit.entry
+@entry
 def _first_fault(records):
     """The index and fault of the first record that is not a position; fault SOUND if there is none."""
     for index in range(len(records)):
@@ -233,7 +234,7 @@ def _first_fault(records):
     return len(records), SOUND
 
 
-@jit.entry
+@entry
 def _pack_all(positions, scores, results, games, packed):
     for index in range(len(positions)):
         is_white = positions[index].side == bitboard.WHITE
@@ -242,13 +243,13 @@ def _pack_all(positions, scores, results, games, packed):
         write_packed(positions[index], score, result, games[index], packed[index])
 
 
-@jit.entry
+@entry
 def _unpack_all(records, positions):
     for index in range(len(records)):
         read_position(records[index], positions[index])
 
 
-@jit.kernel
+@kernel
 def is_taken(position, move, score, most, noisy):
     """Whether a position with the move played in it passes a filter; `score` is that of its search."""
     return abs(score) <= most and (noisy or position.checkers == bitboard.ZERO and not movegen.is_noisy(position, move))

@@ -19,7 +19,8 @@ import numpy as np
 from merino.core.board import bitboard, makemove, movegen
 from merino.core.board.fen import START_FEN, FenError, parse_fen
 from merino.core.board.position import POSITION
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, kernel
 from merino.engine.notation.games import is_played
 from merino.formats import pgn_tokens, sources
 from merino.formats.pgn_text import plain_value
@@ -55,7 +56,7 @@ _REASONS = {
 _RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
 
 
-@jit.kernel
+@kernel
 def _tag_row(data, start, stop):
     """The row in TAG_NAMES of the tag data[start:stop], or -1."""
     at = start + 1
@@ -70,7 +71,7 @@ def _tag_row(data, start, stop):
     return -1
 
 
-@jit.kernel
+@kernel
 def _read_tag(data, start, stop, game, row):
     """Note the place of a tag's value, between its first and last quote."""
     opening = start
@@ -83,13 +84,13 @@ def _read_tag(data, start, stop, game, row):
         game.tags[row, 0], game.tags[row, 1] = opening + 1, closing
 
 
-@jit.kernel
+@kernel
 def _begins_new_game(game, row, fresh):
     """Whether a tag starts a new game after tags without moves: "Event", or after a gap any repeated tag."""
     return game.tags[row, 0] > 0 and (row == _EVENT or fresh == pgn_tokens.AFTER_GAP)
 
 
-@jit.kernel
+@kernel
 def _begin(game, start):
     game.start = game.text = game.end = start
     game.result = pgn_tokens.UNFINISHED
@@ -98,7 +99,7 @@ def _begin(game, start):
     game.first = game.fault_at = 0
 
 
-@jit.kernel
+@kernel
 def _finish(data, game, moves, at, keeps_empty):
     """Set the result of a game, from the text behind its moves or else from its tag; returns whether to keep it.
 
@@ -113,7 +114,7 @@ def _finish(data, game, moves, at, keeps_empty):
     return moves > 0 or game.fault == UNCLOSED or keeps_empty and game.text > game.start
 
 
-@jit.entry
+@entry
 def _scan(data, games, keeps_empty):
     """Fill GAME[n] with the games of the text; returns their number, which may be more than fit.
 
@@ -160,7 +161,7 @@ def _scan(data, games, keeps_empty):
         game.end = at = stop
 
 
-@jit.entry
+@entry
 def _play(data, games, first, last, starts, moves, scores):
     """Resolve the moves of games[first:last] into `moves` from its beginning; returns the number written.
 
@@ -179,7 +180,7 @@ def _play(data, games, first, last, starts, moves, scores):
     return written
 
 
-@jit.kernel
+@kernel
 def _play_game(data, game, stack, scratch, moves, scores, written):
     """Resolve the moves of one game; returns the end of all moves written. A game with a fault writes none."""
     at, plies, began = game.text, 0, written
@@ -209,7 +210,7 @@ def _play_game(data, game, stack, scratch, moves, scores, written):
     return written
 
 
-@jit.kernel
+@kernel
 def _note_score(position, scores, index, plies, found):
     """Store the score behind move `index`, which led to `position`, as White's score."""
     kind, value = found

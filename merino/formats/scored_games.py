@@ -26,7 +26,8 @@ import numpy as np
 from merino.core.board import bitboard, fen, makemove, movegen
 from merino.core.board.move import CASTLING, EN_PASSANT, NO_MOVE, PROMOTION, SQUARES, Move, kind_of
 from merino.core.board.position import NO_SQUARE, POSITION, side_to_move
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, kernel
 from merino.formats import pgn_games, pgn_tokens, sources
 from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, is_taken, scored, write_packed
 from merino.formats.pgn_tokens import MAX_SCORE as MAX_EVALUATION
@@ -118,7 +119,7 @@ def packed_of(games: ScoredGames, chosen: Filter, with_colours: bool = False) ->
     return scored(positions[:count], packed[:count]) if with_colours else packed[:count]
 
 
-@jit.entry
+@entry
 def _look_ahead(firsts, scores, results, share, found):
     """Fill int16[n] with scores that tell what came later in their games."""
     for game in range(len(results)):
@@ -134,7 +135,7 @@ def _look_ahead(firsts, scores, results, share, found):
                 found[index] = round(EXPECTATION_K * math.log(bounded / (1.0 - bounded)))
 
 
-@jit.entry
+@entry
 def _read_games(data, table, moves, starts, firsts, own_moves, scores):
     """Copy the moves of each game of a PGN and note their scores."""
     for number in range(len(table)):
@@ -143,7 +144,7 @@ def _read_games(data, table, moves, starts, firsts, own_moves, scores):
         _read_scores(data, game, side_to_move(starts[number]), scores[first : firsts[number + 1]])
 
 
-@jit.kernel
+@kernel
 def _read_scores(data, game, side, scores):
     """Fill int16[plies] with White's score behind each move of a game; `side` makes the first."""
     kind, _, at, _ = pgn_tokens.next_token(data, game.text, game.end)
@@ -158,7 +159,7 @@ def _read_scores(data, game, side, scores):
             break
 
 
-@jit.entry
+@entry
 def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, packed, positions):
     """Fill PACKED[n], and POSITION[n] or [0], with the positions that pass the filter; returns their number."""
     stack = np.zeros(2, dtype=POSITION)
@@ -325,7 +326,7 @@ def _bounds_of_games(data: np.ndarray) -> tuple[np.ndarray, int]:
     return bounds[:count], end
 
 
-@jit.entry
+@entry
 def _find_games(data, bounds):
     """Fill `bounds` for `_bounds_of_games`; returns the number of games and the end of the last."""
     count, at = 0, 0
@@ -427,7 +428,7 @@ def _fen_of(board: np.void) -> str:
     return f"{ranks} {side} {castling or '-'} {passed} {board['halfmove']} {board['fullmove']}"
 
 
-@jit.entry
+@entry
 def _resolve(starts, firsts, codes, moves):
     """Fill `moves` with the legal moves that the codes of a file mean; returns (games, 0), or game and ply at fault."""
     stack, scratch = np.zeros(2, dtype=POSITION), np.zeros(movegen.MAX_MOVES, dtype=np.int32)
@@ -443,7 +444,7 @@ def _resolve(starts, firsts, codes, moves):
     return len(starts), 0
 
 
-@jit.kernel
+@kernel
 def _legal_move(position, scratch, code):
     """The legal move that has this code in a file, or NO_MOVE."""
     for index in range(movegen.generate(position, scratch, movegen.ALL, bitboard.FULL)):

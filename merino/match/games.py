@@ -13,7 +13,8 @@ from merino.core.board.game import FIFTY_MOVES, RESULTS, Position
 from merino.core.board.move import Move
 from merino.core.board.position import is_insufficient_material, side_to_move
 from merino.core.common.errors import MerinoError
-from merino.core.compiled import jit, memory
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry, kernel
 from merino.engine.search import iterative_deepening, limits, transposition, worker
 from merino.eval.families import default
 from merino.formats.openings import Opening, OpeningError
@@ -23,7 +24,7 @@ from merino.formats.openings import Opening, OpeningError
 # histories are cleared before it.
 
 
-@jit.kernel
+@kernel
 def next_random(state):
     """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); returns 63 random bits, int64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -38,13 +39,13 @@ def seed_state(*numbers: int) -> np.ndarray:
     return np.random.SeedSequence(numbers).generate_state(1, np.uint64)
 
 
-@jit.kernel
+@kernel
 def next_float(random):
     """A random float64 from 0 to 1, less than 1; `random`, uint64[1], moves on."""
     return np.float64(next_random(random) >> 10) * (1.0 / 9007199254740992.0)  # 2**53
 
 
-@jit.kernel
+@kernel
 def next_index(random, shares):
     """A random index of `shares`, float64[n] with sum 1, each as often as its share says; `random` moves on."""
     share, index = next_float(random), 0
@@ -77,7 +78,7 @@ GAME_RULES = memory.record_dtype(
 )
 
 
-@jit.kernel
+@kernel
 def is_threefold(position, keys, count):
     """Whether the present position, `keys[count - 1]`, has occurred three times."""
     occurred = 1
@@ -86,7 +87,7 @@ def is_threefold(position, keys, count):
     return occurred >= 3
 
 
-@jit.kernel
+@kernel
 def end_by_rule(position, keys, count):
     """Why the game is over, or UNFINISHED; draws need no claim."""
     if movegen.count_legal(position) == 0:
@@ -98,7 +99,7 @@ def end_by_rule(position, keys, count):
     return REPETITION if is_threefold(position, keys, count) else UNFINISHED
 
 
-@jit.kernel
+@kernel
 def end_by_scores(rules, scores, count, fullmove):
     """WIN_BY_SCORE, DRAW_BY_SCORE or UNFINISHED; `scores[:count]` are those of the moves so far, by their movers.
 
@@ -121,13 +122,13 @@ def end_by_scores(rules, scores, count, fullmove):
     return UNFINISHED
 
 
-@jit.entry
+@entry
 def judge_scores(rules, scores, fullmove):
     """What `end_by_scores` says of scores, int32[n], for callers in Python; `rules` is GAME_RULES[1]."""
     return end_by_scores(rules[0], scores, len(scores), fullmove)
 
 
-@jit.kernel
+@kernel
 def vary(s, rules, side, best, score, state):
     """A random move that a search finds nearly as good as the best, with its score; else the best move."""
     for _ in range(DRAWS):
@@ -143,7 +144,7 @@ def vary(s, rules, side, best, score, state):
     return best, score
 
 
-@jit.entry
+@entry
 def play_game(white, black, positions, rules, state, keys, known, moves, scores, depths):
     """Play from positions[0] to the end of the game; returns the number of moves and the reason.
 
@@ -301,7 +302,7 @@ JUDGE_NODES = 1000
 TRIES = 10_000
 
 
-@jit.kernel
+@kernel
 def _walk(s, start, positions, keys, state, plies, moves):
     """Play `plies` random moves from `start` into positions[0]; returns whether the game goes on."""
     position = positions[0]
@@ -318,7 +319,7 @@ def _walk(s, start, positions, keys, state, plies, moves):
     return end_by_rule(position, keys, plies + 1) == UNFINISHED
 
 
-@jit.entry
+@entry
 def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries, moves):
     """Fill `moves`, int32[plies], with the first random line that the judge finds even; whether there was one."""
     s = judge[0]

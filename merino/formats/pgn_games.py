@@ -24,6 +24,7 @@ from merino.core.compiled.jit import entry, kernel
 from merino.engine.notation.games import is_played
 from merino.formats import pgn_tokens, sources
 from merino.formats.pgn_text import plain_value
+from merino.formats.pgn_tokens import resolve
 
 TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
 _TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
@@ -190,7 +191,7 @@ def _play_game(data, game, stack, scratch, moves, scores, written):
             _note_score(stack[plies & 1], scores, written - 1, plies, pgn_tokens.score_between(data, at, start))
         if kind != pgn_tokens.MOVE:
             break
-        move = pgn_tokens.resolve(stack[plies & 1], scratch, data, start, stop)
+        move = resolve(stack[plies & 1], scratch, data, start, stop)
         if move <= 0:
             game.fault_at = start
             game.fault = (

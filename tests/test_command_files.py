@@ -133,7 +133,6 @@ LOSING = (
     "account my.net --positions games.pgn --out my.net",
     "annotate games.pgn --out new.svg --plot ./new.svg",
     "annotate my.svg --plot my.svg",
-    "features ALL+MC --stats my.svg --plot my.svg",
     "match default default --games 2 --nodes 10 --pgn new --state ./new",
     "selfplay 2 --nodes 10 --positions new --pgn ./new",
     "selfplay 2 --nodes 10 --positions new --state ./new",

@@ -147,7 +147,7 @@ FORMATS = (
     Format("*.vf", _scored_games, grows=True),
     Format("*.net", load_net, _net),
     Format("*.fen", _text),
-    Format("*.scores", Path.read_bytes),
+    Format("*.scores", Path.read_bytes, len),  # its parts come in the order in which they were searched
     Format("*.csv", _lines_of_numbers, _table_without_hours),
     Format("*.old", load, _weights),
     Format("*.log", _text, None, grows=True),

@@ -150,7 +150,7 @@ def test_an_elo_is_as_uncertain_as_its_games_and_those_it_was_compared_with():
 
 def test_the_digest_of_a_ladder_changes_with_the_tastes_of_people(monkeypatch: pytest.MonkeyPatch):
     before, others = digest(default()), people()
-    monkeypatch.setattr("tools.calibrate_strength.people", lambda: replace(others, means=others.means + 0.1))
+    monkeypatch.setattr("merino.engine.search.choice.people", lambda: replace(others, means=others.means + 0.1))
     assert digest(default()) != before
 
 

@@ -276,7 +276,7 @@ def uci(rounds: int = 50) -> None:
             time.sleep(0.05)  # of search, before it is asked for something
             wait("isready in a search", "isready", "readyok")
             wait("stop to bestmove", "stop", "bestmove")
-            wait("a move besides its search", "go depth 1 wtime 10000 btime 10000 winc 100 binc 100", "bestmove")
+            wait("a move without its search", "go depth 1 wtime 10000 btime 10000 winc 100 binc 100", "bestmove")
     for what, seconds in waits.items():
         line(what, 1000 * median(seconds), "ms", f"worst {1000 * max(seconds):.1f}")
 

@@ -96,7 +96,7 @@ def run(kind: FileKind, folder: Path, examples: int, draw: int | None = None) ->
 
 @contextmanager
 def _limited_memory() -> Iterator[None]:
-    """Let no more memory be taken than MAX_MEMORY."""
+    """Limit the memory to MAX_MEMORY."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + MAX_MEMORY, hard))

@@ -80,7 +80,7 @@ class Budget:
 
     @contextlib.contextmanager
     def _limited(self, item: pytest.Item) -> Iterator[None]:
-        """Skip what takes too long or fails for want of a process; stop the threads that it has begun."""
+        """Skip what takes too long or fails because there is no process; stop the threads that it has begun."""
         before = set(threading.enumerate())
         is_inside, slow = True, f"it takes more than {self._seconds:g} s without compiling"
         is_slow = False

@@ -1,4 +1,4 @@
-"""Functions that are killed in the midst of a run, for tests of what goes on after that."""
+"""Functions that are killed during a run, for tests of how it continues."""
 
 from collections.abc import Callable
 from itertools import count

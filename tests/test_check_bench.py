@@ -8,7 +8,7 @@ LOG = """Prune less
 
 Bench: 4400041
 
-Tell more
+Say more
 
 No functional change
 

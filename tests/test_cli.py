@@ -100,7 +100,7 @@ def test_perft_prints_the_divide(capsys: pytest.CaptureFixture[str]) -> None:
     assert said[0] == "h1f1: 3"
     assert said[-3:] == ["", "Nodes searched: 38", ""]
     assert main(["perft", "1", "4k3/8/8/8/8/8/8/5K1R w H - 0 1"]) == 0
-    assert "f1h1: 1" in capsys.readouterr().out.splitlines(), "castling, which f1g1 would not tell from a step"
+    assert "f1h1: 1" in capsys.readouterr().out.splitlines(), "castling, which f1g1 would not distinguish from a step"
     assert main(["perft", "3"]) == 0
     assert "Nodes searched: 8902" in capsys.readouterr().out
 

@@ -138,7 +138,7 @@ def test_a_worker_with_other_own_terms_gets_no_work(tmp_path: Path, monkeypatch:
     here, there = (each["own terms"] for each in found)
     assert difference(*found) == f"own terms {there} instead of {here}"
     assert difference(found[0], plain) == f"own terms none instead of {here}"
-    assert difference(plain, found[0]) == "", "what a worker has besides does no harm"
+    assert difference(plain, found[0]) == "", "what else a worker has does no harm"
     own.unlink()
     sets._set_in.cache_clear()
     assert "cannot read your terms" in identity.__wrapped__()["own terms"]

@@ -426,7 +426,7 @@ def test_the_dialogue_goes_on_while_a_net_is_compiled(compiling: Compiling) -> N
     compiling.session.close(1)
 
 
-def test_a_go_waits_for_a_net_that_is_compiled_as_long_as_its_clock_bears(compiling: Compiling) -> None:
+def test_a_go_waits_for_a_net_that_is_compiled_as_long_as_its_clock_allows(compiling: Compiling) -> None:
     compiling.name_the_net()
     compiling.say("go wtime 1000 btime 1000")
     said = compiling.until_bestmove()

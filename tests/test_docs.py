@@ -1,4 +1,4 @@
-"""README and docs/ tell the truth: their tables are those of the registries, their files and commands exist."""
+"""What README and docs/ say is true: their tables are those of the registries, their files and commands exist."""
 
 import io
 import re

@@ -175,7 +175,7 @@ def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.
 
 def test_games_without_positions_leave_few_games_few() -> None:
     weights = truth()
-    weights[POSITIONAL] *= -3.0  # which 40 games kept apart tell already
+    weights[POSITIONAL] *= -3.0  # which 40 validation games already show
     rows = made_up_rows(weights, K, 1_000, seed=1)
     others = replace(rows, results=np.append(rows.results, np.full(300, 0.5, dtype=np.float32)))  # unfinished ones
     found, same = (learned(split(each, Settings())).gain for each in (rows, others))

@@ -60,7 +60,7 @@ def worker() -> Worker:
     return worker
 
 
-def tell(
+def update(
     worker: Worker, best: str | None, tried: tuple[str, ...], depth: int = 8, times: int = 1, ply: int = 0
 ) -> None:
     """Reward `best` (None: all failed low) at a node where the moves `tried` were searched."""
@@ -82,14 +82,14 @@ def noisy_value(worker: Worker, move: str) -> int:
 
 
 def test_a_quiet_move_that_cuts_off_is_credited_and_those_tried_before_it_blamed(worker: Worker) -> None:
-    tell(worker, QUIET, (OTHER_QUIET, CAPTURE, QUIET))
+    update(worker, QUIET, (OTHER_QUIET, CAPTURE, QUIET))
     assert quiet_value(worker, QUIET) > 0
     assert quiet_value(worker, OTHER_QUIET) < 0
     assert noisy_value(worker, CAPTURE) < 0
 
 
 def test_a_capture_that_cuts_off_is_credited_and_quiet_moves_are_left_alone(worker: Worker) -> None:
-    tell(worker, CAPTURE, (OTHER_CAPTURE, QUIET, CAPTURE))
+    update(worker, CAPTURE, (OTHER_CAPTURE, QUIET, CAPTURE))
     assert noisy_value(worker, CAPTURE) > 0
     assert noisy_value(worker, OTHER_CAPTURE) < 0
     assert quiet_value(worker, QUIET) == 0
@@ -98,13 +98,13 @@ def test_a_capture_that_cuts_off_is_credited_and_quiet_moves_are_left_alone(work
 @pytest.mark.parametrize(("move", "value"), [(QUIET, quiet_value), (CAPTURE, noisy_value)])
 def test_where_all_fail_low_the_move_that_led_there_is_credited(worker: Worker, move, value) -> None:
     _follow(worker.record, Position(FEN).parse_uci(move))
-    tell(worker, None, (), ply=1)
+    update(worker, None, (), ply=1)
     assert value(worker, move) > 0
 
 
 def test_moves_tried_in_vain_are_blamed_for_part_of_the_bonus_of_the_best(worker: Worker) -> None:
     set_parameters(worker.record, parameter_values({"history_malus": 25}))
-    tell(worker, QUIET, (OTHER_QUIET, QUIET))
+    update(worker, QUIET, (OTHER_QUIET, QUIET))
     assert quiet_value(worker, OTHER_QUIET) == pytest.approx(-quiet_value(worker, QUIET) / 4, abs=2)
 
 
@@ -112,7 +112,7 @@ def test_moves_tried_in_vain_are_blamed_for_part_of_the_bonus_of_the_best(worker
 def test_what_is_credited_for_ever_grows_less_each_time_and_stays_within_bounds(worker, best, value) -> None:
     values = [value(worker, best)]
     for times in (1, 1, 10, 100, 1000, 1000):
-        tell(worker, best, (), depth=20, times=times)
+        update(worker, best, (), depth=20, times=times)
         values.append(value(worker, best))
     assert values == sorted(values)
     assert values[2] - values[1] <= values[1] - values[0]
@@ -124,10 +124,10 @@ def test_what_is_credited_for_ever_grows_less_each_time_and_stays_within_bounds(
     ("best", "blamed", "value"), [(QUIET, OTHER_QUIET, quiet_value), (CAPTURE, OTHER_CAPTURE, noisy_value)]
 )
 def test_what_is_blamed_for_ever_stays_within_bounds_and_recovers(worker, best, blamed, value) -> None:
-    tell(worker, best, (blamed,), depth=20, times=5000)
+    update(worker, best, (blamed,), depth=20, times=5000)
     lowest = value(worker, blamed)
     assert -LIMIT <= lowest < -0.9 * LIMIT
-    tell(worker, blamed, (), depth=20)
+    update(worker, blamed, (), depth=20)
     assert value(worker, blamed) > lowest
 
 

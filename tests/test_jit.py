@@ -126,7 +126,7 @@ def empty(path: Path) -> None:
 
 
 def overwrite(path: Path) -> None:
-    """Change the machine code in the midst of the file, which no reader of its frame would see."""
+    """Change the machine code in the middle of the file, which no reader of its frame would see."""
     content = bytearray(path.read_bytes())
     middle = len(content) // 2
     content[middle : middle + 64] = bytes(64 * [0xCC])

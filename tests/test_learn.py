@@ -320,7 +320,7 @@ def test_games_whose_positions_weigh_nothing_are_refused(tmp_path: Path, weights
 def test_games_of_one_result_are_refused_only_where_results_count(target: Target) -> None:
     rows = made_up_rows(np.full(5, 50.0), 200.0, 100, seed=1)
     rows = replace(rows, results=np.full_like(rows.results, 0.5))
-    with pytest.raises(LearnError, match="all 20 games are drawn: there is nothing to tell good from bad"):
+    with pytest.raises(LearnError, match="all 20 games are drawn, so there is nothing to learn from"):
         split(rows, Settings(target=target))
     assert split(rows, Settings(target=Target(0.0, k=200.0))).size == 100
 

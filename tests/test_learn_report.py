@@ -151,8 +151,8 @@ def test_odd_weights_are_flagged() -> None:
     assert "at its bound" in lines["PawnDoubled"].flags
     assert "sign against its meaning" in lines["RookMobility"].flags
     assert any(flag.startswith("rare: ") for flag in lines["Rook7th"].flags)
-    assert "hard to tell from KnightMobility" in lines["KnightCenter"].flags
-    assert "hard to tell from KnightCenter" in lines["KnightMobility"].flags
+    assert "like KnightMobility" in lines["KnightCenter"].flags
+    assert "like KnightCenter" in lines["KnightMobility"].flags
     assert lines["VAL_Q"].flags == ("frozen",)
     assert lines["Rook7th"].games < RARE_GAMES < lines["RookOpen"].games
 
@@ -553,8 +553,8 @@ def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(
 ) -> None:
     heard = list[str]()
     trial = replace(GAIN, test=Sprt(-300, 0, model=Model.LOGISTIC), time_control=FAST, most_games=200, heats=TINY)
-    told_to = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"]
-    args = read_arguments([str(SELFPLAY), *told_to])
+    words = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"]
+    args = read_arguments([str(SELFPLAY), *words])
     before = weights.read_bytes()
     carry_out(args, heard.append, trial)
     found = json.loads(capsys.readouterr().out)

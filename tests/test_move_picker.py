@@ -45,7 +45,7 @@ def _best_place(scores):
 
 
 @entry
-def _foretold(positions, after, moves):
+def _expected(positions, after, moves):
     """How many legal moves touch no right to castle or to take en passant, promotions aside; 0 if a key is wrong."""
     position, plain = positions[0], 0
     for index in range(generate(position, moves, ALL, FULL)):
@@ -108,6 +108,6 @@ def test_a_score_with_its_place_fits_into_32_bits_whatever_the_parameters() -> N
 
 def test_the_key_of_a_plain_move_is_known_before_it_is_made() -> None:
     after, moves = aligned_record(POSITION), np.zeros(MAX_MOVES, dtype=np.int32)
-    counts = [_foretold(Position(board.fen()).record, after, moves) for board in playouts(6, 200)]
+    counts = [_expected(Position(board.fen()).record, after, moves) for board in playouts(6, 200)]
     assert sum(count > 0 for count in counts) > 100
     assert all(count > 0 for count, board in zip(counts, playouts(6, 200), strict=True) if board.ep_square is None)

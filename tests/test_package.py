@@ -128,7 +128,7 @@ def test_dependencies_are_pinned_from_below_only():
     assert [text for text in foreign if ">=" not in text or any(sign in text for sign in "<~!,;")] == []
 
 
-def test_command_and_module_tell_the_version(installed):
+def test_command_and_module_print_the_version(installed):
     python = installed.command.with_name(Path(sys.executable).name)
     assert merino.__version__ in installed.run("--version")
     assert installed.run("--version") == installed.run("--version", command=[python, "-m", "merino"])

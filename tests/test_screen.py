@@ -61,7 +61,7 @@ def test_the_effects_are_found_and_their_errors_are_those_of_all_games_for_each(
     assert error == pytest.approx(np.full(4, alone), rel=0.03)
 
 
-def test_too_few_blocks_tell_nothing():
+def test_too_few_blocks_show_nothing():
     elo, error = effects(made_up_blocks(2, 24))
     assert np.isnan(elo).all() and np.isnan(error).all()
 

@@ -53,7 +53,7 @@ def static_eval(worker: Worker, fen: str) -> int:
 
 
 def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) -> None:
-    """Tell the history that the search found the score of a position off by `error`."""
+    """Record that the search found the score of a position off by `error`."""
     worker.set_root(Position(fen), full_width=False)
     _learn(worker.record, error, depth, times)
 

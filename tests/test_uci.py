@@ -271,7 +271,7 @@ def test_sigterm_ends_a_cold_start_with_code_0(lines: list[str], tmp_path: Path)
         fresh.ask("uci", until="uciok")
         fresh.send("position startpos moves e2e4", *lines)
         fresh.read_until("info string compiling")
-        time.sleep(1.0)  # in the midst of it
+        time.sleep(1.0)  # during the job
         assert terminated(fresh)[1] == 0
 
 

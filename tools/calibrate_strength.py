@@ -13,7 +13,7 @@ both colours.
 
 With `--state` the pairs are kept in a file, and the same command goes on after Ctrl-C, also with more games, other
 names or other rungs; all pairs of the rungs in it count, whoever is nearest by now. What is least known is played
-first, so that it may end at any time; `--games 0` only tells what is known. `--check` measures names and writes
+first, so that it may end at any time; `--games 0` only prints what is known. `--check` measures names and writes
 nothing. `--page` puts the tables into docs/lab/people.md.
 """
 
@@ -184,7 +184,7 @@ def possible(names: Sequence[int], net: str) -> list[tuple[Player, Player]]:
 def fitted(matches: Iterable[Match]) -> dict[Player, float]:
     """The Elo of each player of Merino at which the results are likeliest, with Stockfish at its own.
 
-    A prior as weak as one drawn game against the name keeps a player of whom nothing else is known in place.
+    A prior as weak as one drawn game against the name keeps a player without other evidence in place.
     """
     played = [match for match in matches if match.pairs]
     ours = sorted({one for match in played for one in match[:2] if not one.is_anchor})
@@ -228,7 +228,7 @@ def renamed(
 ) -> strength.Ladder:
     """The ladder with the measured Elos, in steps of 10, which must rise.
 
-    Neighbours that the games do not tell apart, the stronger measured as the weaker, share a place 10 Elo apart. Raises
+    Neighbours that the games do not separate, the stronger measured as the weaker, share a place 10 Elo apart. Raises
     SystemExit if a name would then lie beyond its interval.
     """
     players = sorted(elos)

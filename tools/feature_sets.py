@@ -160,13 +160,13 @@ def _nets(shape: Shape, experiment: Experiment) -> list[Network]:
         if not path.exists():
             settings = TrainingSettings(shape, Objective(BLEND, experiment.k, POWER), epochs=args.epochs, seed=seed)
 
-            def tell(state: TrainingState, name: str = path.stem) -> None:
+            def show(state: TrainingState, name: str = path.stem) -> None:
                 if state.is_epoch:
                     line = f"{name} epoch {state.epoch}: {state.error:.6f} {state.validation_error:.6f}"
                     print(line, file=sys.stderr, flush=True)
 
             trainer = Trainer(experiment.records, settings, checkpoint=path.with_suffix(".state"))
-            trained = trainer.run(tell)
+            trained = trainer.run(show)
             if trained.interrupted:
                 raise KeyboardInterrupt
             save_net(trained.network, path)

@@ -117,7 +117,7 @@ class Conditions(NamedTuple):
 def subject(
     compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], conditions: Conditions
 ) -> dict[str, Any]:
-    """What blocks are about, as JSON holds it; those of two subjects tell nothing together."""
+    """What blocks are about, as JSON holds it; those of two subjects say nothing together."""
     control, words = conditions
     about = {"compared": [[name, *values] for name, values in compared.items()], "fixed": dict(fixed)}
     limits = {"nodes": control.nodes} if control.clock is None else {"clock": str(control.clock)}
@@ -241,7 +241,7 @@ def main() -> None:
         sys.exit(f"{args.file}: {error}")
     if len(blocks) < round_of(len(compared)):
         sys.exit(
-            f"{len(blocks)} blocks are kept in {kept}; the first round of {round_of(len(compared))} tells something"
+            f"{len(blocks)} blocks are kept in {kept}; the first round of {round_of(len(compared))} shows something"
         )
     print(f"{2 * sum(sum(block.pentanomial) for block in blocks)} games\n\n{table(compared, blocks)}")
 

@@ -16,7 +16,7 @@ _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that lie beside docs/."""
+    """Add the pages that lie next to docs/."""
     for source, page in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=within_the_site(text, ROOT, "")))

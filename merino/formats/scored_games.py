@@ -121,7 +121,7 @@ def packed_of(games: ScoredGames, chosen: Filter, with_colours: bool = False) ->
 
 @entry
 def _look_ahead(firsts, scores, results, share, found):
-    """Fill int16[n] with scores that tell what came later in their games."""
+    """Fill int16[n] with scores that depend on what came later in their games."""
     for game in range(len(results)):
         expected = results[game] * 0.5
         for index in range(firsts[game + 1] - 1, firsts[game] - 1, -1):

@@ -202,7 +202,7 @@ def check_results(rows: positions.Rows, target: request.Target) -> None:
     results = rows.results[rows.rows_of_games() > 0]
     if target.needs_results and len(np.unique(results)) < 2:
         outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}.get(float(results[0]), "of one result")
-        raise request.LearnError(f"all {len(results)} games are {outcome}: there is nothing to tell good from bad")
+        raise request.LearnError(f"all {len(results)} games are {outcome}, so there is nothing to learn from")
 
 
 def sample_of(

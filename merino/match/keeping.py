@@ -1,7 +1,7 @@
 """The files of a match: its games at the end of a PGN, their positions, and the state from which it can be resumed.
 
 The state is written before the games. It holds what is about to be added to each file and the offset where it will be.
-Wherever a run is ended, the next one can tell which games are in the files and adds the others, so that each game is
+Wherever a run is ended, the next one knows which games are in the files and adds the others, so that each game is
 there once, even where others add to the same files. Nothing is ever removed from them except what a failed write has
 just added.
 

@@ -114,9 +114,9 @@ def _show_of(show: Callable[[str], object], label: str, line: str) -> None:
 def expected_gains(pairs: Sequence[np.ndarray], belief: Belief | None = None) -> np.ndarray:
     """What each player is expected to gain on the old one after these pairs, float64[n] in points a game.
 
-    With a `belief` about players of whom only the first n have played, float64[belief], one for each of them. The gains
-    are those of a Gaussian process at its points (C. Rasmussen and C. Williams, "Gaussian Processes for Machine
-    Learning", 2006, chapter 2).
+    With a `belief` about more players than the first n, which have played, the gains are float64[belief], one for each
+    of its players: those of a Gaussian process at its points (C. Rasmussen and C. Williams, "Gaussian Processes for
+    Machine Learning", 2006, chapter 2).
     """
     number, mean, _ = statistics.moments(np.array(pairs))
     gains = np.where(number > 0, mean - 0.5, 0.0)

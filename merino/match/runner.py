@@ -31,7 +31,7 @@ SAVE_EVERY = 2.0
 
 @dataclass(frozen=True)
 class MatchOutput:
-    """What a match writes besides its result."""
+    """What a match writes in addition to its result."""
 
     show: Callable[[str], object] | None = None  # called with the live line several times a second
     pgn: Path | None = None  # games are appended to it

@@ -71,9 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not terminal.is_lost_output(error):
             raise
         terminal.lost_output()
-        return _tell_lost(error)
+        return _report_lost(error)
     lost = terminal.lost_output()
-    return code if lost is None else _tell_lost(lost)
+    return code if lost is None else _report_lost(lost)
 
 
 def _code_of(arguments: list[str]) -> int:
@@ -90,7 +90,7 @@ def _code_of(arguments: list[str]) -> int:
         return interrupt.INTERRUPTED
 
 
-def _tell_lost(fault: OSError) -> int:
+def _report_lost(fault: OSError) -> int:
     """Say that the output could not be written, unless the reader has closed it, as in `merino help | head -1`."""
     if not terminal.has_no_reader(fault):
         terminal.complain(f"merino: cannot write the output: {fault.strerror}")

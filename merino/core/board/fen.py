@@ -223,7 +223,7 @@ def _read_board(data, at, stop, position):
 
 @kernel
 def _is_sound(position):
-    """One king a side, no pawn on the first or last rank, no more pieces than promotions can make."""
+    """One king a side, no pawn on the first or last rank, at most the pieces that promotions can make."""
     if position.pieces[PAWN] & EDGE_RANKS != ZERO:
         return False
     for colour in range(2):

@@ -243,5 +243,5 @@ def is_insufficient_material(position):
 
 @kernel
 def has_pieces(position, side):
-    """Whether `side` has anything besides king and pawns."""
+    """Whether `side` has a piece other than king and pawns."""
     return position.colours[side] & ~(position.pieces[PAWN] | position.pieces[KING]) != U64(0)

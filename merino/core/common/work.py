@@ -238,7 +238,7 @@ def ordered(
     At most `ahead` items are running or waiting for an earlier one, and at most `at_once` of them are handed out and
     not finished; these are functions where workers come and go. The next item is requested whenever there is room; an
     iterator that has none for now may have more once a result is taken. When the generator is closed, or `work`
-    raises, no more items are handed out and running ones are dropped. Raises what `work` raises.
+    raises, no further items are handed out and running ones are dropped. Raises what `work` raises.
     """
     futures = deque[Future[Result]]()
     try:

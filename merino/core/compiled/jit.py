@@ -189,7 +189,7 @@ class CodeFiles:
     """The compiled versions of one function: what numba wants of its own index and data files, whose place it takes."""
 
     def __init__(self, folder: Path, name: str, stamp: object) -> None:
-        """`stamp`: what the code was made from besides what the keys say."""
+        """`stamp`: what the code was made from, in addition to what the keys say."""
         self._folder, self._name, self._stamp = folder, name, stamp
         self.in_use: list[Path] = []  # the files that have been read or written
 

@@ -261,7 +261,7 @@ def parameters_for(evaluation: Evaluation, changes: Mapping[str, int] | None = N
 
 
 def tuned_for(evaluation: Evaluation, values: Mapping[str, int]) -> Evaluation:
-    """The evaluation that keeps these numbers of the search besides its own, under their present names.
+    """The evaluation that keeps these numbers of the search in addition to its own, under their present names.
 
     Raises EvaluationError if it cannot keep them.
     """

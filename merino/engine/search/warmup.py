@@ -66,8 +66,8 @@ def _put_in_order() -> None:
 def _on_another_core(*names: str) -> Iterator[None]:
     """Let a second process compile these parts meanwhile, or without names the rest of play, and wait for it.
 
-    The rest is what play needs besides the search. The process has less to do than the block. If it takes twice as
-    long, it has been stopped, and this process does without it.
+    The rest is what play needs in addition to the search. The process has less to do than the block. If it takes
+    twice as long, it has been stopped, and this process does without it.
     """
     began = time.monotonic()
     command = [sys.executable, "-P", "-m", "merino.engine.search.warmup", *names]
@@ -86,7 +86,7 @@ def _on_another_core(*names: str) -> Iterator[None]:
 
 
 def _compile_the_rest() -> None:
-    """What play needs besides the search itself: the rules and the evaluation."""
+    """What play needs in addition to the search itself: the rules and the evaluation."""
     default().install(state.new_search_record())
     _play_a_move().outcome()
 

@@ -55,7 +55,7 @@ def last_valid(s, keys, ply):
     UNITS,  # float64[UNITS_SIZE], see below
     MOST,  # 1.0 in the sums of the first layer
     FACTOR,  # by which a neuron is multiplied before its square is cut to 16 bits; 0 where squares are exact
-    OTHERS,  # where in `accumulators` what a way to update keeps besides sums and keys begins
+    OTHERS,  # where in `accumulators` what a way to update keeps in addition to sums and keys begins
     NUMBERS,
 ) = range(21)
 
@@ -64,7 +64,7 @@ def last_valid(s, keys, ply):
 TO_BIAS, OF_BIAS, ONE, TO_OUTPUT, OF_OUTPUT, UNITS_SIZE = range(6)
 
 # The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and from OTHERS on what updates
-# keep besides (`eval.net.updates`).
+# keep in addition (`eval.net.updates`).
 
 FOUR = 4  # neurons of the second layer that are computed at a time
 output_by = kernel(network.output_for)
@@ -355,7 +355,7 @@ def keys_of(s, net):
 
 @kernel
 def others_at(s, net):
-    """The address of what a way to update keeps besides sums and keys; a cache line begins there."""
+    """The address of what a way to update keeps in addition to sums and keys; a cache line begins there."""
     return s.accumulators + net.numbers[OTHERS]
 
 

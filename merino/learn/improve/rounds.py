@@ -37,7 +37,7 @@ _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 LOG, TABLE = "log.txt", "table.csv"
 of_games, of_match = partial(options.Option, group="training games"), partial(options.Option, group="deciding match")
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
-SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts besides those of a test
+SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts other than those of a test
 _UNSAID = dict.fromkeys(("share", "shape"), "what the positions support")  # settings that need not be said
 
 

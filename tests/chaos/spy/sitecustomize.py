@@ -2,7 +2,7 @@
 
 A change to a file of the folder under trial has a site: what is done, and the lines of this project that do it, the
 innermost first. The report gets a line for each change when it comes, and one for each file of compiled code that is
-read. Just before the change that this process is told, it kills itself or fills the disk.
+read. Just before the change that was chosen, this process kills itself or fills the disk.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// The verdict: the score in a line, the sentences on it, what the search sees besides, and the threat. Sentences lead to the
+// The verdict: the score in a line, the sentences on it, what the search adds, and the threat. Sentences lead to the
 // numbers that they are made from: to their place under Terms, each term in them to its row; others unfold what they say of
 // each piece.
 

@@ -151,8 +151,8 @@ def test_odd_weights_are_flagged() -> None:
     assert "at its bound" in lines["PawnDoubled"].flags
     assert "sign against its meaning" in lines["RookMobility"].flags
     assert any(flag.startswith("rare: ") for flag in lines["Rook7th"].flags)
-    assert "like KnightMobility" in lines["KnightCenter"].flags
-    assert "like KnightCenter" in lines["KnightMobility"].flags
+    assert "resembles KnightMobility" in lines["KnightCenter"].flags
+    assert "resembles KnightCenter" in lines["KnightMobility"].flags
     assert lines["VAL_Q"].flags == ("frozen",)
     assert lines["Rook7th"].games < RARE_GAMES < lines["RookOpen"].games
 

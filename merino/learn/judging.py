@@ -442,7 +442,7 @@ def _lines(sample: Sample, learned: Learned, terms: Sequence[registry.Term]) -> 
         }
         flags = (
             *(flag for flag, holds in remarks.items() if holds),
-            *(f"like {o}" for o in twins[index]),
+            *(f"resembles {o}" for o in twins[index]),
         )
         clear, table = None if new == old else abs(new - old) >= width, term.table.name if term.table else None
         yield WeightLine(name, old, new, new - width, new + width, positions, games, clear, flags, table)

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -17,9 +16,6 @@ GROUPS = cache.CACHE_GROUPS
 ALL = GROUPS[-1]  # the group whose code may come from anywhere
 
 TINY_ENTRY = """
-import sys, tempfile
-if len(sys.argv) > 1:
-    tempfile.tempdir = sys.argv[1]
 from merino.core.compiled.jit import CACHE, entry
 
 @entry
@@ -32,9 +28,8 @@ print(double(21), sum(double.stats.cache_hits.values()), CACHE)
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A folder of the user's own, empty, and no other place for temporary files."""
+    """A folder of the user's own, empty."""
     monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path / "home"
 
 
@@ -46,10 +41,11 @@ def script(tmp_path):
     return path
 
 
-def start(script, home, *arguments, **environment):
+def start(script, home, **environment):
     variables = os.environ | {"MERINO_HOME": str(home), "PYTHONPATH": str(ROOT)} | environment
-    command = [sys.executable, str(script), *map(str, arguments)]
-    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, str(script)], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def answer(process):
@@ -138,28 +134,8 @@ def test_another_version_gets_another_folder_and_leaves_the_old_one(home):
     assert (old / "compiled").exists()
 
 
-def test_blocked_user_folder_falls_back_to_a_private_temporary_one(home, tmp_path):
+def test_without_any_folder_there_is_no_cache_and_the_log_says_so(home, caplog):
     home.touch()  # a file where the folder should be
-    folder = cache.compile_cache(ALL, "1.0")
-    assert folder is not None
-    assert folder.parent.parent == tmp_path
-    if hasattr(os, "getuid"):
-        assert folder.parent.stat().st_mode & 0o077 == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners and modes on this system")
-def test_temporary_folder_that_others_can_write_is_not_used(home, tmp_path, caplog):
-    home.touch()
-    planted = tmp_path / f"merino-{os.getuid()}"
-    planted.mkdir()
-    planted.chmod(0o777)
-    assert cache.compile_cache(ALL, "1.0") is None
-    assert str(planted) in caplog.text
-
-
-def test_without_any_folder_there_is_no_cache_and_the_log_says_so(home, monkeypatch, caplog):
-    home.touch()
-    monkeypatch.setattr(tempfile, "tempdir", str(home))
     assert cache.compile_cache(ALL, "1.0") is None
     assert "compiles at each start" in caplog.text
 
@@ -205,7 +181,7 @@ def test_a_cache_that_another_process_deletes_meanwhile_is_no_fault(home, monkey
     monkeypatch.setattr(cache, "names_in", lambda _: ["1" * 16])
     monkeypatch.setattr(cache, "is_folder", lambda _: True)
     assert cache.remove_stale(home / "cache" / ("0" * 16)) == 0
-    assert list(cache.remove_all()) == [home / "cache" / ("1" * 16), cache._private_temporary_folder() / ("1" * 16)]
+    assert list(cache.remove_all()) == [home / "cache" / ("1" * 16)]
 
 
 def test_a_home_that_may_not_be_entered_holds_no_code(tmp_path, monkeypatch):
@@ -259,4 +235,4 @@ def test_compiled_code_is_found_on_a_disk_that_is_full(script, tmp_path):
 def test_engine_runs_where_nothing_can_be_written(script, tmp_path):
     blocked = tmp_path / "file"
     blocked.touch()
-    assert answer(start(script, blocked, blocked)) == (42, 0, "None")
+    assert answer(start(script, blocked)) == (42, 0, "None")

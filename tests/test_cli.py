@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -154,8 +153,7 @@ def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path: Path) -> N
     for name in ("0123456789abcdef", "keep me"):
         (cache / name).mkdir(parents=True)
         (cache / name / "file").write_text("x")
-    environment = {"MERINO_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
-    done = run_merino("clean-cache", environment=environment)
+    done = run_merino("clean-cache", environment={"MERINO_HOME": str(tmp_path)})
     assert (done.code, list(done.output)) == (0, [f"removed {cache / '0123456789abcdef'}"])
     assert [folder.name for folder in cache.iterdir()] == ["keep me"]
 
@@ -164,7 +162,6 @@ def test_clean_cache_names_what_stays_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MERINO_HOME", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     names = ["0" * 16, "1" * 16, "2" * 16]
     for name in names:
         (tmp_path / "cache" / name).mkdir(parents=True)

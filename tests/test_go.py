@@ -175,19 +175,14 @@ def test_a_move_costs_its_nodes_and_gains_the_increment_whatever_the_gui_shows()
     assert clock.limits([0, 1, 2, 3, 4], 0, limits).time == (100, 100)
 
 
-def test_pondering_on_a_move_that_was_not_played_costs_nothing() -> None:
+def test_after_pondering_the_clock_of_the_gui_counts() -> None:
     clock, limits = NodeClock(), Limits(time=(10_000, 9_000), increment=(100, 100))
     clock.limits([0], 0, limits)
     clock.move_made(400)
     ponder = replace(limits, ponder=True)
-    assert clock.limits([0, 1, 2], 0, ponder).time == (9_700, 9_700)
-    clock.move_made(5_000)  # of a search that was stopped
-    assert clock.limits([0, 1, 3], 0, limits).time == (9_700, 9_700)
-    clock.move_made(100)
-    clock.limits([0, 1, 3, 4, 5], 0, ponder)
-    clock.ponder_hit()
-    clock.move_made(700)
-    assert clock.limits([0, 1, 3, 4, 5, 6, 7], 0, limits).time == (9_100, 9_100)
+    assert clock.limits([0, 1, 2], 0, ponder) == ponder
+    clock.move_made(5_000)
+    assert clock.limits([0, 1, 3], 0, limits).time == (10_000, 10_000)
 
 
 def test_another_game_and_another_time_control_begin_with_the_clock_of_the_gui() -> None:

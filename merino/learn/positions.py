@@ -376,7 +376,6 @@ class RowStore:
             for column in (features, self._stage, self._to_end, self._scores):
                 column[kept : kept + len(places)] = column[places]
             kept += len(places)
-        sealed.let_go(features)
         self._size = kept
         if self._file is not None:
             self._file.cut(kept)
@@ -393,7 +392,6 @@ class RowStore:
             order, features = np.argsort(codes, kind="stable"), self._all_features()
             for column in (features, self._stage, self._to_end, self._scores):
                 column[first:last] = column[first:last][order]
-            sealed.let_go(features)
             codes, results = codes[order], results[order]
             begins = _beginnings(codes)
         lengths = np.diff(np.append(begins, len(codes)))

@@ -32,7 +32,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from merino.core.common import sealed, work
+from merino.core.common import work
 from merino.core.compiled.jit import entry, kernel
 from merino.engine.search.choice import expected_scores
 from merino.eval.linear.phases import STAGES, by_stage, shares_of_phases
@@ -133,20 +133,12 @@ class Sample(NamedTuple):
         return int(self.features.shape[1])
 
     def each(self, work_on: Callable[[Sample, Span], Found]) -> Iterator[Found]:
-        """The results of `work_on` for each share, in their order, as they come; uses several threads.
-
-        Its features fill no memory afterwards where they are in a file.
-        """
+        """The results of `work_on` for each share, in their order, as they come; uses several threads."""
         shares = list(spans(self.cuts))
         size = -(-len(shares) // (BUNDLES_OF_A_CORE * work.cores()))
 
-        def found(bundle: list[Span]) -> Iterator[Found]:
-            for span in bundle:
-                yield work_on(self, span)
-                sealed.let_go(self.features[span.first : span.last])
-
         bundles = [shares[at : at + size] for at in range(0, len(shares), size)]
-        return chain.from_iterable(work.in_order(lambda bundle: list(found(bundle)), bundles))
+        return chain.from_iterable(work.in_order(lambda bundle: [work_on(self, span) for span in bundle], bundles))
 
     def targets(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The targets and the weights of some rows, float32[n] each."""

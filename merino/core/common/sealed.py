@@ -211,27 +211,3 @@ class RowFile:
 def warn_no_room(error: OSError) -> None:
     """Say in the log that rows stay in memory."""
     log.warning("no room for rows in '%s' (%s): they are kept in memory", error.filename, error.strerror)
-
-
-def let_go(rows: np.ndarray) -> None:
-    """Give the memory back of rows that stay in a file, neighbours within a page too; other arrays are left alone.
-
-    They are read again when they are used again, mostly from what the system still has of the file.
-    """
-    found = map_of(rows)
-    if found is None or not rows.size or not hasattr(mmap, "MADV_DONTNEED"):
-        return
-    start = np.frombuffer(found, dtype=np.uint8).ctypes.data
-    first = (rows.ctypes.data - start) // mmap.PAGESIZE * mmap.PAGESIZE
-    last = rows.ctypes.data - start + rows.nbytes
-    found.madvise(mmap.MADV_DONTNEED, first, last - first)
-
-
-def map_of(array: np.ndarray) -> mmap.mmap | None:
-    """The file of rows in memory that an array, or what it is a part of, lies in; None for others."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, memoryview):
-        base = base.obj
-    return base if isinstance(base, mmap.mmap) else None

@@ -1,6 +1,6 @@
-"""Threads that are kept for calls, now or at a time, and waits that leave Ctrl-C heard.
+"""A thread that is kept for calls, calls at a time, and waits that leave Ctrl-C heard.
 
-A new thread for each call costs more than a search to depth 1; every search needs one, and the clock of every move.
+A new thread for each call costs more than a search to depth 1; every search needs one.
 A fork copies no threads but that which forks: the new process begins without calls, and with threads of its own.
 
 Python notes a signal and acts on it when it next runs code of the main thread. A signal in the moment before a wait
@@ -8,13 +8,10 @@ begins does not end that wait, so one without a limit could keep Ctrl-C unheard 
 """
 
 import os
-import sched
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
 from queue import SimpleQueue
 
 _MAX_WAIT = 0.2  # seconds until a signal is heard at the latest
@@ -106,63 +103,19 @@ class _Calls:
                         self.idle.set()
 
 
-class _Alarms:
-    """Calls to come, and the thread that waits for them."""
-
-    def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
-        """Wait for nothing, and have no thread."""
-        self._changed, self._lock = threading.Event(), threading.Lock()
-        self.scheduler = sched.scheduler(time.monotonic, self._wait)
-        self._thread: threading.Thread | None = None
-
-    def add(self, seconds: float, call: Callable[[], object]) -> sched.Event:
-        """Call this after so many seconds."""
-        event = self.scheduler.enter(seconds, 0, call)
-        self._changed.set()
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="alarms", daemon=True)
-                self._thread.start()
-        return event
-
-    def _run(self) -> None:
-        while True:
-            self._wait(None)
-            self.scheduler.run()
-
-    def _wait(self, seconds: float | None) -> None:
-        """Wait for so long, or until an alarm is added."""
-        self._changed.wait(seconds)
-        self._changed.clear()
-
-
-class Alarm:
-    """A call to come; `cancel` takes it back."""
-
-    def __init__(self, event: sched.Event) -> None:
-        self._event = event
-
-    def cancel(self) -> None:
-        """Do not call, unless the call has begun. Harmless afterwards."""
-        with suppress(ValueError):
-            _alarms.scheduler.cancel(self._event)
-
-
-def call_after(seconds: float, call: Callable[[], object]) -> Alarm:
-    """Call this after so many seconds, from another thread; it must return at once and raise nothing."""
-    return Alarm(_alarms.add(seconds, call))
+def call_after(seconds: float, call: Callable[[], object]) -> threading.Timer:
+    """Call this after so many seconds, from another thread, unless the timer is cancelled; it must raise nothing."""
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 _all_calls = weakref.WeakSet[_Calls]()
-_alarms = _Alarms()
 
 
 def _forget_parent() -> None:
     """Forget the threads of the parent process after a fork."""
-    _alarms.begin()
     for calls in list(_all_calls):
         calls.begin()
 

@@ -84,15 +84,13 @@ def _versions(checks_bounds: bool) -> list[str]:
 def compile_cache(group: str, *versions: str) -> Path | None:
     """A folder for code of `group` compiled from these sources, or None where there is none; its use is noted.
 
-    It holds such code, or can be written. The user's cache folder comes first, then a private folder among the
-    temporary files. Without either the engine runs all the same and compiles at each start; that is said in the log.
+    It holds such code, or can be written. Without one the engine compiles at each start; that is said in the log.
     """
-    name = fingerprint(group, *versions)
-    for parent in (user_folder("cache"), _private_temporary_folder()):
-        if parent and (holds_code(parent / name) or _writable(parent / name)):
-            _note_use(parent / name)
-            return parent / name
-    log.warning("no writable folder for compiled code: Merino compiles at each start")
+    folder = user_folder("cache") / fingerprint(group, *versions)
+    if holds_code(folder) or _writable(folder):
+        _note_use(folder)
+        return folder
+    log.warning("no writable folder for compiled code: Merino compiles at each start; MERINO_HOME can name one")
     return None
 
 
@@ -145,35 +143,20 @@ def remove_all() -> Iterator[Path]:
     Raises CacheError at the end if there are folders that cannot be deleted.
     """
     faults = []
-    for parent in filter(None, (user_folder("cache"), _private_temporary_folder())):
-        for folder in (parent / name for name in sorted(names_in(parent)) if _NAME.fullmatch(name)):
-            if not is_folder(folder):
-                continue
-            shutil.rmtree(folder, ignore_errors=True)  # another process may be deleting or writing the same
-            try:
-                with suppress(FileNotFoundError):
-                    shutil.rmtree(folder)  # what is left has a reason
-            except OSError as error:
-                faults.append(f"cannot delete '{folder}': {error.strerror or error}")
-            else:
-                yield folder
+    parent = user_folder("cache")
+    for folder in (parent / name for name in sorted(names_in(parent)) if _NAME.fullmatch(name)):
+        if not is_folder(folder):
+            continue
+        shutil.rmtree(folder, ignore_errors=True)  # another process may be deleting or writing the same
+        try:
+            with suppress(FileNotFoundError):
+                shutil.rmtree(folder)  # what is left has a reason
+        except OSError as error:
+            faults.append(f"cannot delete '{folder}': {error.strerror or error}")
+        else:
+            yield folder
     if faults:
         raise CacheError("; ".join(faults))
-
-
-def _private_temporary_folder() -> Path | None:
-    """A folder of ours alone among the temporary files: cached code is loaded, so nobody else may write it."""
-    try:
-        folder = Path(tempfile.gettempdir()) / f"merino-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.stat()
-    except OSError as error:
-        log.info("no temporary folder can hold compiled code: %s", error)
-        return None
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-        log.warning("%s belongs to somebody else; not used for compiled code", folder)
-        return None
-    return folder
 
 
 def _writable(folder: Path) -> bool:

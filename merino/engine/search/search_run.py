@@ -13,7 +13,7 @@ import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.board.move import Move
-from merino.core.common.threads import Alarm, call_after
+from merino.core.common.threads import call_after
 from merino.engine.search import choice, iterative_deepening, tablebase_probe, transposition
 from merino.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
 from merino.engine.search.parameters import by_name
@@ -166,7 +166,7 @@ class SearchRun:
         self.began = time.perf_counter()
         self.clock = MoveClock(conditions.nodestime)
         self.budget: Budget | None = None
-        self.alarms: list[Alarm] = []
+        self.alarms: list[threading.Timer] = []
         self.watcher: threading.Thread | None = None  # of the current move, in a search that is not short
         self.finished = threading.Event()
         self.is_pondering = limits.ponder

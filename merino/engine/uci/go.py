@@ -176,41 +176,29 @@ class NodeClock:
     """What is left on our clock, in milliseconds of nodes.
 
     A game begins with the time that the first `go` brings. From then on a move costs its nodes and gains the increment,
-    whatever the GUI's clock says. Where a new time control begins, so does the account.
+    whatever the GUI's clock says. Where a new time control begins, or after pondering, so does the account.
     """
 
     def __init__(self) -> None:
         self._account: _NodeAccount | None = None  # None: no game goes on
-        self._pondered: _NodeAccount | None = None  # from which the opponent's expected move goes on
 
     def limits(self, keys: Sequence[int], side: int, limits: Limits) -> Limits:
         """The limits of a `go` by this clock. `keys` are those of the game so far, the present position last."""
         clock, moves_to_go, before = limits.time[side], limits.moves_to_go or 0, self._account
-        found, self._pondered = None, None
-        if clock is not None:
-            is_new = before is None or not goes_on(keys, before.key) or moves_to_go > before.moves_to_go
-            left = float(clock) if before is None or is_new else before.left
-            found = _NodeAccount(left, keys[-1], moves_to_go, limits.increment[side])
-            limits = replace(limits, time=(max(1, int(left)),) * 2)
-        if limits.ponder:
-            self._pondered = found
-        else:
-            self._account = found
-        return limits
-
-    def ponder_hit(self) -> None:
-        """The opponent has played the expected move: the search that pondered on it is that of our move."""
-        if self._pondered is not None:
-            self._account, self._pondered = self._pondered, None
+        self._account = None
+        if clock is None or limits.ponder:
+            return limits
+        is_new = before is None or not goes_on(keys, before.key) or moves_to_go > before.moves_to_go
+        left = float(clock) if before is None or is_new else before.left
+        self._account = _NodeAccount(left, keys[-1], moves_to_go, limits.increment[side])
+        return replace(limits, time=(max(1, int(left)),) * 2)
 
     def move_made(self, used: float) -> None:
-        """Take the milliseconds that the move has used; pondering on a move that was not played costs none."""
-        if self._pondered is not None:
-            self._pondered = None
-        elif self._account is not None:
+        """Take the milliseconds that the move has used."""
+        if self._account is not None:
             left, increment = self._account.left, self._account.increment
             self._account = self._account._replace(left=max(0.0, left - used) + increment)
 
     def forget(self) -> None:
         """Begin a new game."""
-        self._account = self._pondered = None
+        self._account = None

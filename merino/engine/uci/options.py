@@ -7,7 +7,6 @@ of a match may be given have a word for it. Imports nothing heavy: the table is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from merino.core.common.about import AUTHOR, NAME, __version__
@@ -92,15 +91,8 @@ class OptionError(ValueError):
     """A `setoption` that cannot be carried out; the message says why."""
 
 
-class OptionTarget(Enum):
-    """What an option acts on: the engine and its files, the search alone, or the dialogue with the GUI."""
-
-    RUNTIME = "Runtime"
-    SEARCHER = "Searcher"
-    DIALOGUE = "UciSession"
-
-
-RUNTIME, SEARCHER, DIALOGUE = OptionTarget
+# What an option acts on: the engine and its files, the search alone, or the dialogue with the GUI.
+RUNTIME, SEARCHER, DIALOGUE = "runtime", "searcher", "dialogue"
 
 
 class UciOption(NamedTuple):
@@ -117,7 +109,7 @@ class UciOption(NamedTuple):
     kind: str  # as UCI calls it: spin, check, string, button
     default: Value
     bounds: tuple[int, int] | None
-    target: OptionTarget
+    target: str  # RUNTIME, SEARCHER or DIALOGUE
     sets: str | Apply
     sentence: str
     needs_idle: bool = False
@@ -129,7 +121,7 @@ class UciOption(NamedTuple):
     @property
     def is_about_dialogue(self) -> bool:
         """Whether it needs no engine."""
-        return self.target is DIALOGUE
+        return self.target == DIALOGUE
 
     @property
     def is_evaluation(self) -> bool:
@@ -191,7 +183,7 @@ class UciOption(NamedTuple):
         return "none" if found is None else str(found)
 
     def _target_of(self, owner: Any) -> Any:
-        return owner.searcher if self.target is SEARCHER else owner
+        return owner.searcher if self.target == SEARCHER else owner
 
     def opened(self, value: Value) -> object:
         """What `apply` gets for a value; raises OSError and ValueError where a file cannot be used."""

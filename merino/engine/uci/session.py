@@ -284,7 +284,6 @@ class UciSession:
         """The move pondered on was played: the running search continues within its limits."""
         self.cold.ponder_hit()
         if self._runtime is not None and self._is_searching:
-            self._node_clock.ponder_hit()
             self._runtime.searcher.ponder_hit()
 
     def wait(self) -> None:

@@ -1,16 +1,13 @@
-"""Games annotated: the PGN is sound and keeps what it had, mistakes are graded, a picture is drawn."""
+"""Games annotated: the PGN is sound and keeps what it had, mistakes are graded."""
 
 import errno
 import io
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import chess
 import chess.pgn
-import numpy as np
 import pytest
 
 from merino.app.shell.annotate import run_annotate
@@ -21,7 +18,7 @@ from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval.families import DEFAULT_FILE, default
 from merino.eval.outlook import expected_score
 from merino.study import annotated_files, annotation
-from merino.study.annotated_files import AnnotationRequest, Partial, games_of, read_sources
+from merino.study.annotated_files import games_of, read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
 
@@ -182,18 +179,6 @@ def test_a_partial_file_of_another_run_stays(game_file: Path, tmp_path: Path, mo
     with pytest.raises(StudyError, match="another file"):
         annotated(str(game_file), "--out", str(out))
     assert partial.read_bytes() == left and not out.exists()
-
-
-def test_games_begun_without_pictures_are_not_finished_with_them(game_file: Path, tmp_path: Path) -> None:
-    request = AnnotationRequest(read_sources(game_file), default(), Limits(nodes=200), hash_mb=1, threads=1)
-    drawn = [replace(request, picture=tmp_path / name) for name in ("a.svg", "b.svg", "a\udcff.svg")]
-    for begun in (request, *drawn):  # those that are done would have none, or in other files
-        out = tmp_path / f"{id(begun)}.pgn"
-        with Partial(out, begun.identity):
-            pass
-        for other in (request, *drawn):
-            with nullcontext() if other is begun else pytest.raises(StudyError, match="other options"):
-                Partial(out, other.identity).__exit__()
 
 
 def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,21 +369,6 @@ def test_lines_may_end_as_on_any_machine(end: str, tmp_path: Path) -> None:
     assert "my comment" in first.text
 
 
-def test_a_dollar_sign_in_a_title_is_no_formula() -> None:
-    pytest.importorskip("matplotlib")
-    for title in (r"$\x - Y$", "Ca$h - $tar"):
-        assert f"<!-- {title} -->".encode() in annotated_files.draw(title, 0, moves_of({}, ["a2a3"]), ".svg")
-
-
-def test_names_in_a_picture_do_not_cover_each_other() -> None:
-    worse = dict(zip(("a2a3", "a7a6", "b2b3", "b7b6"), (60, 300, 100, 50), strict=True))
-    moves = moves_of(worse, ["a2a3", "a7a6", "b2b3", "b7b6"])
-    assert all(found.grade for found in moves)
-    assert annotated_files._named(np.array([0.5, 1, 1.5, 2, 2.5]), moves) == [2, 3, 1, 4]
-    near = np.array([0.5, 1, 1.5, 1.52, 1.53])
-    assert annotated_files._named(near, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
-
-
 def test_ctrl_c_keeps_what_is_annotated(
     game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -411,22 +381,11 @@ def test_ctrl_c_keeps_what_is_annotated(
     assert [bool(node.eval()) for node in game.mainline()][:4] == [True, True, False, False]
 
 
-@pytest.mark.parametrize(("ending", "head"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
-def test_each_game_has_its_picture(game_file: Path, tmp_path: Path, ending: str, head: bytes) -> None:
-    pytest.importorskip("matplotlib")
-    assert annotated(str(game_file), "--plot", str(tmp_path / f"game{ending}"), "--out", str(tmp_path / "out.pgn")) == 0
-    pictures = sorted(path.name for path in tmp_path.glob(f"game*{ending}"))
-    assert pictures == [f"game-1{ending}", f"game-2{ending}"]
-    assert all((tmp_path / name).read_bytes().startswith(head) for name in pictures)
-
-
 def test_a_faulty_command_says_what_is_wrong(
     game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(StudyError, match="cannot read"):
         annotated(str(tmp_path / "nowhere.pgn"))
-    with pytest.raises(UsageError, match=r"\.png or \.svg"):
-        annotated(str(game_file), "--plot", "picture.gif")
     game_file.write_text("no game here\n")
     assert main(["annotate", str(game_file)]) == 1
     assert "holds no game with a move" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Annotates the games of a PGN file: writes them with comments, as JSON or as a picture, and keeps the work.
+"""Annotates the games of a PGN file: writes them with comments or as JSON, and keeps the work.
 
 Annotations can be taken out again: text of exactly the form that is written here, from a game whose first comment is
 Merino's. All else belongs to the user, also a sign that was there before ("as marked") and a variation that was
@@ -24,13 +24,12 @@ from typing import Any, Self
 import chess
 import chess.engine
 import chess.pgn
-import numpy as np
 
 from merino.core.board import fen
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.common import about, files, sealed
-from merino.core.common.text import GREY, SETTINGS, counted, in_one_line, load_matplotlib, saved, without_controls
+from merino.core.common.text import counted, without_controls
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import as_chess_move, board_of, san_line
 from merino.engine.report.text import largest_terms
@@ -215,77 +214,6 @@ def _is_bare(node: chess.pgn.ChildNode) -> bool:
     return not any(each.comment or each.starting_comment or each.nags or len(each.variations) > 1 for each in nodes)
 
 
-# The course of a game as a picture
-
-MAX_PAWNS = 10.0  # pawns; evaluations beyond, mates too, are drawn there
-_COLOURS = ("#c1121f", "#d55e00", "#c9a400")  # of the grades, the worst first
-_LINE = "#0072b2"
-_NAMED = 12  # mistakes whose moves are written down, the largest
-_NAME_WIDTH = 0.05  # of the width, for the name of a move
-
-
-def draw(title: str, first_ply: int, moves: Sequence[annotation.AnnotatedMove], ending: str) -> bytes:
-    """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
-
-    `first_ply` is the ply number of the first move, 0 for White's first.
-    """
-    figure_class, style = load_matplotlib()
-    verdicts = [moves[0].before, *(annotated.after for annotated in moves)]
-    with style.rc_context(SETTINGS):
-        figure = figure_class(figsize=(10, 6.5), layout="constrained")
-        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        at = (first_ply + np.arange(len(verdicts))) / 2 + 0.5  # a move is drawn at its number, Black's half on
-        _draw_expected(upper, at, 100 * np.array([verdict.expected for verdict in verdicts]), moves)
-        pawns = np.array([(1 if verdict.turn == WHITE else -1) * verdict.score / 100 for verdict in verdicts])
-        _draw_evaluation(lower, at, np.clip(pawns, -MAX_PAWNS, MAX_PAWNS))
-        upper.set_title(title, loc="left", fontsize=13, fontweight="bold")
-        lower.set_xlabel("move")
-        lower.set_xlim(at[0], at[-1])
-        return saved(figure, ending)
-
-
-def _draw_expected(axes: Any, at: np.ndarray, expected: np.ndarray, moves: Sequence[annotation.AnnotatedMove]) -> None:
-    axes.fill_between(at, 50, expected, color=_LINE, alpha=0.15, linewidth=0)
-    axes.plot(at, expected, color=_LINE, linewidth=1.6)
-    axes.axhline(50, color=GREY, linewidth=0.8, linestyle=":")
-    for grade, colour in zip(annotation.GRADES, _COLOURS, strict=True):
-        of_grade = [index for index, annotated in enumerate(moves, start=1) if annotated.grade is grade]
-        label = f"{grade.name} {grade.sign}, at least {grade.least_loss:.0%} lost"
-        axes.scatter(at[of_grade], expected[of_grade], 42, color=colour, edgecolor="white", zorder=3, label=label)
-    for index in _named(at, moves):
-        annotated = moves[index - 1]
-        place = {
-            "xytext": (0, -14 if annotated.turn == WHITE else 9),
-            "textcoords": "offset points",
-            "ha": "center",
-        }
-        name = f"{annotated.san}{annotated.grade.sign if annotated.grade else ''}"
-        axes.annotate(name, (at[index], expected[index]), fontsize=8.5, **place)
-    axes.set_ylim(-8, 108)
-    axes.set_yticks(range(0, 101, 25))
-    axes.set_ylabel("expected score of White, %")
-    axes.grid(alpha=0.25)
-    axes.legend(loc="best", frameon=False, fontsize=9)
-
-
-def _named(at: np.ndarray, moves: Sequence[annotation.AnnotatedMove]) -> list[int]:
-    """The plies, from 1, whose mistakes get a label: the largest ones, without overlaps of a side's."""
-    width, named = (at[-1] - at[0]) * _NAME_WIDTH, list[int]()
-    graded = [index for index, annotated in enumerate(moves, start=1) if annotated.grade]
-    for index in sorted(graded, key=lambda index: -moves[index - 1].loss)[:_NAMED]:
-        if all((index - other) % 2 or abs(at[index] - at[other]) >= width for other in named):
-            named.append(index)
-    return named
-
-
-def _draw_evaluation(axes: Any, at: np.ndarray, pawns: np.ndarray) -> None:
-    axes.fill_between(at, 0, pawns, color=GREY, alpha=0.2, linewidth=0)
-    axes.plot(at, pawns, color=GREY, linewidth=1.3)
-    axes.axhline(0, color=GREY, linewidth=0.8)
-    axes.set_ylabel(f"evaluation, pawns\n(cut at {MAX_PAWNS:g})")
-    axes.grid(alpha=0.25)
-
-
 # The work on a file
 
 SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for grade in reversed(annotation.GRADES))
@@ -299,7 +227,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AnnotationRequest:
-    """The games of a file to annotate, and how. Comments are kept in `encoding`; `picture` names that of each game."""
+    """The games of a file to annotate, and how. Comments are kept in `encoding`."""
 
     sources: Sources
     evaluation: Evaluation
@@ -307,15 +235,13 @@ class AnnotationRequest:
     hash_mb: int
     threads: int
     encoding: str = "utf-8"
-    picture: Path | None = None
 
     @property
     def identity(self) -> str:
-        """The identity of this work: the content of the file, all settings of the comments, and where pictures go."""
+        """The identity of this work: the content of the file, and all settings of the comments."""
         weights = hashlib.sha256(json.dumps(self.evaluation.identity).encode()).hexdigest()[:16]
         settings = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
         settings += f", hash {self.hash_mb}, threads {self.threads}"
-        settings += f", pictures {in_one_line(str(self.picture.absolute()))}" if self.picture else ""
         return f"{self.sources.digest} with {about.NAME} {about.__version__}, {settings}"
 
     @property
@@ -341,7 +267,7 @@ class AnnotatedGame:
 def annotate_games(
     request: AnnotationRequest, searcher: Searcher, done: int, watch: OnProgress
 ) -> Iterator[AnnotatedGame]:
-    """Annotate the games after the first `done`. Ctrl-C ends this. Raises StudyError if a picture cannot be made."""
+    """Annotate the games after the first `done`. Ctrl-C ends this."""
     searching = analyser(searcher, gives_up=True)
     for source in request.sources.games[done:]:
         if source.fault:
@@ -358,13 +284,6 @@ def annotate_games(
         except KeyboardInterrupt:
             is_whole = False
         text = write_comments(source, moves, request.how).encode(request.encoding)
-        if is_whole and request.picture and moves:
-            path = request.picture
-            if len(request.sources.games) > 1:
-                path = path.with_stem(f"{path.stem}-{source.number}")
-            first_ply = 2 * source.start.fullmove_number - 2 + source.start.turn
-            with files.writing(errors.StudyError, path, after="; it is as it was"):
-                files.write_whole(path, draw(source.label, first_ply, moves, path.suffix.lower()))
         yield AnnotatedGame(source, moves, text, is_whole)
         if not is_whole:
             return

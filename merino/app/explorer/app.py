@@ -1,21 +1,15 @@
-"""The server as an ASGI application: the page's files, the answers and the WebSockets, behind the guard.
-
-The addresses of the page's files change with what they hold, so that a browser need not ask for them again.
-"""
+"""The server as an ASGI application: the page's files, the answers and the WebSockets, behind the guard."""
 
 from __future__ import annotations
 
+import mimetypes
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
-from posixpath import dirname, join, normpath
 from typing import Any
 
 import chess.svg
-from starlette import applications, concurrency, middleware, requests, responses, routing, websockets
+from starlette import applications, concurrency, middleware, requests, responses, routing, staticfiles, websockets
 
 from merino.app.explorer import channel, guard, tasks
 from merino.app.explorer.routes import ROUTES
@@ -23,11 +17,6 @@ from merino.app.explorer.state import Fields, ServerState
 from merino.core.common import command
 
 MAX_MESSAGE = 80 << 20  # characters of games that the page may send at once
-MEDIA = {
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-}
 SOCKETS: tuple[tuple[str, channel.Work, int], ...] = (  # path, work, characters of a message
     ("/ws/search", tasks.search, guard.MAX_BYTES),
     ("/ws/play", tasks.play, guard.MAX_BYTES),
@@ -36,13 +25,10 @@ SOCKETS: tuple[tuple[str, channel.Work, int], ...] = (  # path, work, characters
     ("/ws/match", tasks.match, guard.MAX_BYTES),
 )
 FOLDER = Path(__file__).parent / "page"
-HOME, MAIN = "index.html", "main.js"
-IN_HOME = '="/page/'  # how HOME begins the address of another file
-FOR_EVER = "max-age=31536000, immutable"
+mimetypes.add_type("text/javascript", ".js")  # in some registries of Windows it is plain text, which no browser runs
 NUMBERS = {"at", "start", "size", "number"}  # fields of an address
 _TRY_AGAIN = 1013  # the code of a WebSocket for which there is no room
 _WHOLE = re.compile(r"[0-9]{1,16}")
-_IMPORTED = re.compile(r'^(?:import|export)\b[^;]*?"(\.[\w./]+)";', re.MULTILINE)
 _PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
 
 
@@ -55,7 +41,8 @@ def create_app(state: ServerState, port: int) -> applications.Starlette:
         *(routing.Route(path, _endpoint(answer, state), methods=[method]) for method, path, answer in answers),
         *(routing.WebSocketRoute(path, _channel(work, longest, state, opened)) for path, work, longest in works),
         routing.Route("/pieces/{name}.svg", _piece),
-        *_page_routes(),
+        routing.Route("/", _home),
+        routing.Mount("/page", _PageFiles(directory=FOLDER)),
     ]
     return applications.Starlette(
         routes=routes,
@@ -112,23 +99,18 @@ def _channel(
     return serve
 
 
-def _page_routes() -> list[routing.Route]:
-    """The page, and its files by version and path."""
-    kept: dict[str, PageFiles] = {}
+class _PageFiles(staticfiles.StaticFiles):
+    """The files of the page, which a browser keeps and asks each time whether they have changed."""
 
-    async def home(_: requests.Request) -> responses.Response:
-        read = PageFiles.read()
-        now = kept.setdefault(read.version, read)
-        return responses.HTMLResponse(now.home, headers={"cache-control": "no-cache"})
+    def file_response(self, *args: Any, **more: Any) -> responses.Response:
+        """See StaticFiles."""
+        response = super().file_response(*args, **more)
+        response.headers["cache-control"] = "no-cache"
+        return response
 
-    async def file(request: requests.Request) -> responses.Response:
-        found, name = kept.get(request.path_params["version"]), request.path_params["name"]
-        if found is None or name not in found.contents:
-            return await _not_found(request, None)
-        kind = MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
-        return responses.Response(found.contents[name], media_type=kind, headers={"cache-control": FOR_EVER})
 
-    return [routing.Route("/", home), routing.Route("/page/{version}/{name:path}", file)]
+async def _home(_: requests.Request) -> responses.Response:
+    return responses.FileResponse(FOLDER / "index.html", headers={"cache-control": "no-cache"})
 
 
 async def _piece(request: requests.Request) -> responses.Response:
@@ -137,7 +119,7 @@ async def _piece(request: requests.Request) -> responses.Response:
     if letter is None:
         return await _not_found(request, None)
     drawing = chess.svg.piece(chess.Piece.from_symbol(letter))
-    return responses.Response(drawing, media_type=MEDIA["svg"], headers={"cache-control": "max-age=86400"})
+    return responses.Response(drawing, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
 
 
 async def _failed(_: requests.Request, __: Any) -> responses.Response:
@@ -148,39 +130,3 @@ async def _failed(_: requests.Request, __: Any) -> responses.Response:
 async def _not_found(request: requests.Request, _: Any) -> responses.Response:
     sentence = f"there is no {request.method} {request.url.path[:60]} here"
     return responses.JSONResponse({"error": sentence}, status_code=404)
-
-
-@dataclass(frozen=True)
-class PageFiles:
-    """The content of each file of the page, by its path in the folder, such as `base/dom.js`."""
-
-    contents: dict[str, bytes]
-
-    @classmethod
-    def read(cls) -> PageFiles:
-        """The files as they are now: who edits them has only to load the page again."""
-        paths = sorted(FOLDER.rglob("*.*"))
-        return cls({path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths})
-
-    @cached_property
-    def version(self) -> str:
-        """A word that is another one when any file is."""
-        return blake2b(repr(self.contents).encode(), digest_size=6).hexdigest()
-
-    @cached_property
-    def first_modules(self) -> list[str]:
-        """The modules that the page begins with; others are loaded when a panel is opened."""
-        found, waiting = set[str](), [MAIN]
-        while waiting:
-            module = waiting.pop()
-            found.add(module)
-            named = _IMPORTED.findall(self.contents[module].decode())
-            waiting += {normpath(join(dirname(module), name)) for name in named} - found
-        return sorted(found)
-
-    @cached_property
-    def home(self) -> str:
-        """The page itself; its first modules are asked for at once, not one after another as they import each other."""
-        text = self.contents[HOME].decode().replace(IN_HOME, f"{IN_HOME}{self.version}/")
-        links = (f'<link rel="modulepreload" href="/page/{self.version}/{name}">\n' for name in self.first_modules)
-        return text.replace("</head>", f"{''.join(links)}</head>")

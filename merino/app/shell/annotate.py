@@ -1,4 +1,4 @@
-"""`merino annotate game.pgn`: comments and signs for each move, as PGN, and the course of the game as a picture."""
+"""`merino annotate game.pgn`: comments and signs for each move, as PGN."""
 
 import argparse
 import errno
@@ -24,9 +24,10 @@ def run_annotate(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     if args.json and args.out:
         parser.error("--json prints each game instead of writing it; leave out --out")
-    _check(args.plot, args.out, args.file)
     evaluation = explaining.evaluation_of(args.weights, args.k, args.evalfile)
-    shared.check_apart([args.plot, args.out], [Path(evaluation.name)], "annotate")
+    shared.check_apart([args.out], [Path(evaluation.name)], "annotate")
+    if args.out:
+        _check(args.out)
     limits, sources = shared.asked_limits(args), files.read_sources(args.file)
     request = files.AnnotationRequest(
         sources,
@@ -35,7 +36,6 @@ def run_annotate(arguments: Sequence[str]) -> int:
         hash_mb=args.hash,
         threads=args.threads,
         encoding=sources.encoding if args.out else "utf-8",
-        picture=args.plot,
     )
     if args.out is None:
         return _annotate(request, None, args)
@@ -101,7 +101,7 @@ def _parser() -> shared.Parser:
         prog="merino annotate",
         description="Annotate each move of games with evaluation, expected score, the terms it changes, and mistakes.",
         notes=f"A mistake is rated by the expected score it loses: {files.SIGNS}.",
-        examples=("merino annotate games.pgn --out annotated.pgn --plot course.png",),
+        examples=("merino annotate games.pgn --out annotated.pgn",),
     )
     parser.add_argument("file", metavar="FILE.pgn", type=shared.file_path, help="the games, plain or compressed")
     shared.add_evaluation(parser, with_k=True)
@@ -109,21 +109,16 @@ def _parser() -> shared.Parser:
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=shared.file_path, help=sentence)
     shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")
-    shared.add_plot(parser, "the evaluation of the game")
     shared.add_quiet(parser)
     return parser
 
 
-def _check(picture: Path | None, out: Path | None, games: Path) -> None:
+def _check(out: Path) -> None:
     """Fail before the work rather than after it; raises CommandError. The PGN may take the place of its games."""
-    shared.check_apart([picture, out], [], "annotate")
-    shared.check_apart([picture], [games], "annotate")
-    shared.check_picture(picture, "annotate")
-    for path in filter(None, (picture, out)):
-        with writing(command.CommandError, path, "annotate: "):
-            check_writable(path)
-            if is_there(path) and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
-                raise PermissionError(errno.EACCES, "it is read-only")
+    with writing(command.CommandError, out, "annotate: "):
+        check_writable(out)
+        if is_there(out) and not (os.access(out, os.W_OK) and out.stat().st_mode & 0o222):
+            raise PermissionError(errno.EACCES, "it is read-only")
 
 
 def _say(text: str) -> None:

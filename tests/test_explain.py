@@ -23,7 +23,7 @@ from merino.engine.report.phrases import (
     threatened,
 )
 from merino.engine.report.schema import PositionReport
-from merino.engine.report.static import between, report_change, report_evaluation
+from merino.engine.report.static import report_change, report_evaluation
 from merino.engine.report.text import render, render_change, render_piece, render_pieces
 from merino.eval.evaluation import WIDTH
 from merino.eval.families import load
@@ -311,10 +311,3 @@ def test_the_table_can_be_sorted_and_hide_what_is_nothing(positions: list[Positi
     assert nets == sorted(nets, reverse=True)
     hidden = re.findall(r"^ *(\d+) \w", render(found, hide_zero=True), re.MULTILINE)
     assert {int(number) for number in hidden} == {line.number for line in explanation.lines if abs(line.net) >= 0.05}
-
-
-def test_two_reports_differ_by_what_the_explanations_differ_by(positions: list[Position], weights: np.ndarray) -> None:
-    other = weights * 1.1
-    for position in positions[::9]:
-        change = report_change(*(LinearEvaluation(each).explain(position.record) for each in (weights, other)))
-        assert between(report(position, weights), report(position, other)) == change

@@ -68,7 +68,6 @@ OWN_FILES = {
     "core.compiled.cache:is_whole": "compiled code",
     "app.console.terminal:line_editing": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
-    "app.explorer.app:read": "the page",
     "app.explorer.routes:weights_text": "a file that it has made",
     "engine.uci.runtime:free_megabytes": "what Linux says of its memory",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",

@@ -398,7 +398,7 @@ def end(fen: str, values: dict[str, tuple[float, float]], squares: dict[str, str
         own = {term: sign * pair[side] for term, pair in values.items() if term.startswith(name)}
         pieces[chess.parse_square(began.get(place, place))] = (square, own)
     sides = {name: {chess.WHITE: white, chess.BLACK: black} for name, (white, black) in values.items()}
-    return LineEnd(board, {}, {}, pieces, sides, ())
+    return LineEnd(Position(), board, {}, {}, {}, pieces, sides, ())
 
 
 def test_terms_of_pieces_that_only_one_line_exchanges_are_no_reasons() -> None:

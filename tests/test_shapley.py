@@ -38,8 +38,8 @@ def white_score(evaluation: Evaluation, fen: str) -> int:
 def test_baseline_and_values_are_the_score(evaluation: Evaluation, fen: str) -> None:
     found = shapley_values(Position(fen).record, evaluation, 20.0)
     assert found.score == white_score(evaluation, fen)
-    assert found.baseline + sum(piece.value for piece in found.pieces) == pytest.approx(found.score)
-    assert [piece.square for piece in found.pieces] == sorted(chess.Board(fen).piece_map())
+    assert found.baseline + sum(piece.value for piece in found.pieces.values()) == pytest.approx(found.score)
+    assert [chess.parse_square(square) for square in found.pieces] == sorted(chess.Board(fen).piece_map())
 
 
 def test_few_pieces_have_the_mean_over_all_orders(evaluation: Evaluation) -> None:
@@ -61,8 +61,8 @@ def test_few_pieces_have_the_mean_over_all_orders(evaluation: Evaluation) -> Non
             gains[new].append(known[after] - known[before])
     found = shapley_values(Position(FEW).record, evaluation)
     assert found.orders == found.error == 0
-    for piece in found.pieces:
-        assert piece.value == pytest.approx(np.mean(gains[piece.square]))
+    for square, piece in found.pieces.items():
+        assert piece.value == pytest.approx(np.mean(gains[chess.parse_square(square)]))
 
 
 def _sets(order: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -75,7 +75,7 @@ def test_drawn_orders_agree_with_all_sets(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(shapley, "MAX_EXACT", 5)
     drawn = shapley_values(record, evaluation, 1.0)
     assert exact.orders == 0 < drawn.orders and 0 < drawn.error <= 1.0
-    for one, other in zip(exact.pieces, drawn.pieces, strict=True):
+    for one, other in zip(exact.pieces.values(), drawn.pieces.values(), strict=True):
         assert abs(one.value - other.value) <= 4 * other.error + 1e-9
 
 
@@ -89,7 +89,7 @@ def test_a_smaller_error_draws_more_orders_and_the_same_ones_each_time() -> None
 def test_a_piece_that_makes_no_difference_has_no_value() -> None:
     board = chess.Board(MIDDLEGAME)
     found = shapley_of(Position(board.fen()).record, lambda positions: np.zeros(len(positions)) + 7, 1.0)
-    assert {piece.value for piece in found.pieces} == {0.0} and found.baseline == found.score == 7
+    assert {piece.value for piece in found.pieces.values()} == {0.0} and found.baseline == found.score == 7
 
 
 def test_what_two_pieces_earn_together_is_shared_by_halves_without_an_error() -> None:
@@ -98,13 +98,13 @@ def test_what_two_pieces_earn_together_is_shared_by_halves_without_an_error() ->
         return 100.0 * (queen & rook)
 
     found = shapley_of(Position(MIDDLEGAME).record, together, 1.0)
-    worth = {piece.square: piece.value for piece in found.pieces}
+    worth = {chess.parse_square(square): piece.value for square, piece in found.pieces.items()}
     assert worth[chess.D1] == worth[chess.A1] == 50 and found.error == 0 < found.orders
 
 
 def test_values_of_a_sum_over_pieces_are_their_summands() -> None:
     found = shapley_values(Position(MIDDLEGAME).record, MaterialEvaluation(), 1.0)
-    worth = {piece.square: piece.value for piece in found.pieces}
+    worth = {chess.parse_square(square): piece.value for square, piece in found.pieces.items()}
     assert worth[chess.D1] == pytest.approx(900, abs=5) == -worth[chess.D8]  # but for the draw rules, which need pawns
     assert worth[chess.A1] == pytest.approx(worth[chess.H1], abs=5) == 500
 
@@ -112,10 +112,10 @@ def test_values_of_a_sum_over_pieces_are_their_summands() -> None:
 def test_a_king_at_home_adds_nothing_and_a_king_elsewhere_what_his_place_makes() -> None:
     evaluation = load_evaluation("gen12")
     home, moved = (
-        {piece.square: piece.value for piece in shapley_values(Position(fen).record, evaluation).pieces}
+        shapley_values(Position(fen).record, evaluation).pieces
         for fen in ("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "4k3/8/8/4K3/8/8/4P3/8 w - - 0 1")
     )
-    assert home[chess.E1] == home[chess.E8] == 0 < moved[chess.E5]
+    assert home["e1"].value == home["e8"].value == 0 < moved["e5"].value
 
 
 def test_without_a_piece_its_castling_right_goes() -> None:

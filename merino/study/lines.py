@@ -29,12 +29,23 @@ _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
 
 
 @dataclass(frozen=True)
-class LineEnd:
-    """The end of a line: what each side has taken and promoted, its terms, and each piece by its first square."""
+class Followed:
+    """Where a line leads: the position there, what each side has taken, and each piece's first square by its last.
 
+    A piece that a pawn has become counts as that pawn when it is taken; `promoted` has those that are still there.
+    """
+
+    after: game.Position
     board: chess.Board
     taken: Mapping[chess.Color, Sequence[chess.PieceType]]
+    origins: Mapping[chess.Square, chess.Square]
     promoted: Mapping[chess.Color, Sequence[chess.PieceType]]
+
+
+@dataclass(frozen=True)
+class LineEnd(Followed):
+    """The end of a line with its terms, and each piece by its first square."""
+
     pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
     terms: Mapping[str, Mapping[chess.Color, float]]  # what each side has by them, in centipawns for itself
     unusual: Collection[str]  # terms whose weight has a sign that chess players do not expect
@@ -146,20 +157,6 @@ class Reasons(NamedTuple):
     pieces: tuple[PieceDifference, ...] = ()
 
 
-@dataclass(frozen=True)
-class Followed:
-    """Where a line leads: the position there, what each side has taken, and each piece's first square by its last.
-
-    A piece that a pawn has become counts as that pawn when it is taken; `promoted` has those that are still there.
-    """
-
-    after: game.Position
-    board: chess.Board
-    taken: Mapping[chess.Color, Sequence[chess.PieceType]]
-    origins: Mapping[chess.Square, chess.Square]
-    promoted: Mapping[chess.Color, Sequence[chess.PieceType]]
-
-
 def follow(position: game.Position, moves: Sequence[int]) -> Followed:
     """Make the moves of a line, all legal, on a copy of the position."""
     after, board = position.copy(), board_of(position)
@@ -210,7 +207,7 @@ def end_after(position: game.Position, moves: Sequence[int], by_terms: Evaluatio
     pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
     unusual = {term.name for term in report.terms if term.weight and not phrases.is_usual(term.name, term.weight)}
     sides = {term.name: {chess.WHITE: term.white_cp, chess.BLACK: term.black_cp} for term in report.terms}
-    return LineEnd(end.board, end.taken, end.promoted, pieces, sides, unusual)
+    return LineEnd(**vars(end), pieces=pieces, terms=sides, unusual=unusual)
 
 
 def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:

@@ -197,19 +197,6 @@ class MistakeKind(StrEnum):
     UNEXPLAINED = "no single reason"
 
 
-# The mistake that allows the other side to win by these means, and the one that misses a win by them.
-KINDS = {
-    tactics.Means.HANGING: (MistakeKind.HANGING, MistakeKind.CAPTURE_MISSED),
-    tactics.Means.HANGING_PAWN: (MistakeKind.PAWN_HANGING, MistakeKind.PAWN_MISSED),
-    tactics.Means.FORK: (MistakeKind.FORK_ALLOWED, MistakeKind.FORK_MISSED),
-    tactics.Means.SKEWER: (MistakeKind.SKEWER_ALLOWED, MistakeKind.SKEWER_MISSED),
-    tactics.Means.PIN: (MistakeKind.PIN_ALLOWED, MistakeKind.PIN_MISSED),
-    tactics.Means.DISCOVERY: (MistakeKind.DISCOVERY_ALLOWED, MistakeKind.DISCOVERY_MISSED),
-    tactics.Means.PROMOTION: (MistakeKind.PAWN_THROUGH, MistakeKind.PROMOTION_MISSED),
-    tactics.Means.MATERIAL: (MistakeKind.MATERIAL_LOST, MistakeKind.GAIN_MISSED),
-}
-
-
 @dataclass(frozen=True)
 class Mistake:
     """What kind of mistake a move is: a sentence without a full stop, and the line that shows it, as text."""
@@ -313,7 +300,7 @@ def _lost(played: chess.Move, reply: tactics.FoundLine, better: tactics.FoundLin
     sentence = win.sentence
     if win.square is not None and win.square == played.to_square:
         sentence = f"the {tactics.piece_name(reply.board, win.square)} stands where it can be taken"
-    return Mistake(KINDS[win.means][0], sentence, reply.text)
+    return Mistake(MistakeKind(win.means.value[0]), sentence, reply.text)
 
 
 def _loss(reply: tactics.FoundLine, better: tactics.FoundLine) -> int:
@@ -336,7 +323,7 @@ def _missed(played: chess.Move, better: tactics.FoundLine, reply: tactics.FoundL
         return None
     taken = win.square
     sentence = win.sentence if taken is None else f"the {tactics.piece_name(better.board, taken)} could be taken"
-    return Mistake(KINDS[win.means][1], sentence, better.text)
+    return Mistake(MistakeKind(win.means.value[1]), sentence, better.text)
 
 
 def _exchange(better: tactics.FoundLine, reply: tactics.FoundLine) -> Mistake | None:

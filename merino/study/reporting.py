@@ -138,9 +138,8 @@ def with_shapley(
 ) -> schema.PositionReport:
     """The report of POSITION[1] with the Shapley values of its pieces; `error` and `origins` as of `shapley_values`."""
     values = shapley_values(record, evaluation, error, origins)
-    known = {SQUARE_NAMES[piece.square]: schema.ShapleyReport(piece.value, piece.error) for piece in values.pieces}
-    pieces = tuple(replace(piece, shapley_cp=known[piece.square].value) for piece in report.pieces)
-    return replace(report, pieces=pieces, shapley=known, baseline=values.baseline, score=values.score)
+    pieces = tuple(replace(piece, shapley_cp=values.pieces[piece.square].value) for piece in report.pieces)
+    return replace(report, pieces=pieces, shapley=values.pieces, baseline=values.baseline, score=values.score)
 
 
 def with_words(report: schema.PositionReport, record: np.ndarray, evaluation: Evaluation) -> schema.PositionReport:
@@ -287,13 +286,10 @@ class WeightsComparison:
         }
 
 
-def compare_weights(position: game.Position, first: Evaluation, second: Evaluation) -> WeightsComparison:
+def compare_weights(position: game.Position, *evaluations: Evaluation) -> WeightsComparison:
     """`position` under two evaluations; without attributed values if one of them has no terms."""
-    return compare_reports(report_position(position, first), report_position(position, second))
-
-
-def compare_reports(first: schema.PositionReport, second: schema.PositionReport) -> WeightsComparison:
-    """Two reports of the same position, each with all legal moves, compared."""
+    first, second = (report_position(position, evaluation) for evaluation in evaluations)
+    change = static.report_change(*(evaluation.explain(position.record) for evaluation in evaluations))
     sign = 1 if first.to_move == "white" else -1
     others, kinds = {move.uci: move for move in second.moves}, []
     for kind in "PNBRQK":
@@ -311,7 +307,7 @@ def compare_reports(first: schema.PositionReport, second: schema.PositionReport)
         )
         for move in first.moves
     )
-    return WeightsComparison(first, second, static.between(first, second), tuple(kinds), moves)
+    return WeightsComparison(first, second, change, tuple(kinds), moves)
 
 
 def _mean(pieces: Sequence[schema.PieceReport], way: str) -> float | None:

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import chess
 import numpy as np
 
-from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, ONE, SQUARES, WHITE, bit, colour_of, lsb, type_of
+from merino.core.board import bitboard
 from merino.core.board.position import POSITION, occupied_squares, piece_on
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry
+from merino.engine.report.schema import ShapleyReport
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import take_off
 
@@ -41,22 +42,13 @@ WhiteScores = Callable[[np.ndarray], np.ndarray]  # POSITION[n] -> White's score
 
 
 @dataclass(frozen=True)
-class ShapleyValue:
-    """What a piece adds to White's score, and the standard error of that, 0 if it is exact: in centipawns."""
-
-    square: int
-    value: float
-    error: float
-
-
-@dataclass(frozen=True)
 class ShapleyValues:
-    """The values of all pieces from a1 to h8, from White's view: `baseline` and they add up to `score`.
+    """The values of all pieces by square, from a1 to h8, from White's view: `baseline` and they add up to `score`.
 
     `baseline` is the score of the two kings at home; `orders` is the number of those drawn, 0 if all sets were scored.
     """
 
-    pieces: tuple[ShapleyValue, ...]
+    pieces: Mapping[str, ShapleyReport]
     baseline: float
     score: float
     orders: int
@@ -64,7 +56,7 @@ class ShapleyValues:
     @property
     def error(self) -> float:
         """The largest standard error."""
-        return max((piece.error for piece in self.pieces), default=0.0)
+        return max((piece.error for piece in self.pieces.values()), default=0.0)
 
 
 def shapley_values(
@@ -79,7 +71,7 @@ def shapley_values(
     `origins` has where pieces stood before a move, by their squares: then each order is that of the position before,
     and what changes by the move has a smaller error than the values.
     """
-    sign = 1.0 if record[0]["side"] == WHITE else -1.0
+    sign = 1.0 if record[0]["side"] == bitboard.WHITE else -1.0
     return shapley_of(record, lambda positions: sign * evaluation.scores(positions) + 0.0, error, origins)  # never -0
 
 
@@ -97,8 +89,8 @@ def shapley_of(
 
     def found(values: np.ndarray, errors: np.ndarray, drawn: int) -> ShapleyValues:
         known = dict(zip(game.squares, zip(values.tolist(), errors.tolist(), strict=True), strict=True))
-        occupied = np.flatnonzero(record[0]["board"] != EMPTY).tolist()
-        pieces = tuple(ShapleyValue(square, *known.get(square, (0.0, 0.0))) for square in occupied)
+        occupied = np.flatnonzero(record[0]["board"] != bitboard.EMPTY).tolist()
+        pieces = {bitboard.SQUARE_NAMES[square]: ShapleyReport(*known.get(square, (0.0, 0.0))) for square in occupied}
         return ShapleyValues(pieces, baseline, score, drawn)
 
     if players <= MAX_EXACT:
@@ -107,7 +99,7 @@ def shapley_of(
     draw = np.random.default_rng(_SEED)
     total, squares, pairs = np.zeros(players), np.zeros(players), 0
     while True:
-        orders = draw.random((_PAIRS_AT_ONCE, len(SQUARES)))[:, places].argsort(axis=1)
+        orders = draw.random((_PAIRS_AT_ONCE, len(bitboard.SQUARES)))[:, places].argsort(axis=1)
         gains = _gains_of_pairs(game, orders, baseline, score)
         total, squares, pairs = total + gains.sum(axis=0), squares + (gains**2).sum(axis=0), pairs + len(gains)
         mean = total / pairs
@@ -154,14 +146,14 @@ def _fill_coalitions(positions, kept, homes, found):
         other, absent = found[index], occupied_squares(position) & ~kept[index]
         memory.copy_record(other, position)
         while absent:
-            square = lsb(absent)
-            absent &= absent - ONE
+            square = bitboard.lsb(absent)
+            absent &= absent - bitboard.ONE
             take_off(other, square)
             piece = piece_on(position, square)
-            if type_of(piece) == KING:
-                home = homes[colour_of(piece)]
-                other.pieces[KING] |= bit(home)
-                other.colours[colour_of(piece)] |= bit(home)
+            if bitboard.type_of(piece) == bitboard.KING:
+                home = homes[bitboard.colour_of(piece)]
+                other.pieces[bitboard.KING] |= bitboard.bit(home)
+                other.colours[bitboard.colour_of(piece)] |= bitboard.bit(home)
                 other.board[home] = piece
 
 
@@ -175,8 +167,12 @@ class Coalitions:
         self._record, self._white_scores = record, white_scores
         board = record[0]["board"].tolist()
         self._homes = np.array(_homes(board), dtype=np.int64)
-        fixed = [square for colour, square in enumerate(self._homes) if board[square] == KING + BLACK_PIECE * colour]
-        occupied = [square for square in SQUARES if board[square] != EMPTY]
+        fixed = [
+            square
+            for colour, square in enumerate(self._homes)
+            if board[square] == bitboard.KING + bitboard.BLACK_PIECE * colour
+        ]
+        occupied = [square for square in bitboard.SQUARES if board[square] != bitboard.EMPTY]
         self.squares = tuple(square for square in occupied if square not in fixed)
         self._fixed = np.uint64(sum(1 << square for square in fixed))
         self._bits = np.array([1 << square for square in self.squares], dtype=np.uint64)
@@ -204,7 +200,9 @@ def _homes(board: list[int]) -> list[int]:
     """The squares of the kings that are left out, of White's and of Black's: they are empty, or his own."""
     homes: list[int] = []
     for colour, home in enumerate(HOMES):
-        king = KING + BLACK_PIECE * colour
-        free = [square for square in SQUARES if board[square] in (EMPTY, king) and square not in homes]
+        king = bitboard.KING + bitboard.BLACK_PIECE * colour
+        free = [
+            square for square in bitboard.SQUARES if board[square] in (bitboard.EMPTY, king) and square not in homes
+        ]
         homes.append(min(free, key=lambda square: (chess.square_distance(square, home), square)))
     return homes

@@ -7,7 +7,7 @@ targets the line takes, or by a promotion. A threat is what the other side would
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from functools import cached_property
 
 import chess
@@ -326,16 +326,16 @@ class FoundLine:
 
 
 class Means(Enum):
-    """What wins material."""
+    """What wins material: the mistake that allows it, and the one that misses it."""
 
-    HANGING = auto()
-    HANGING_PAWN = auto()
-    FORK = auto()
-    SKEWER = auto()
-    PIN = auto()
-    DISCOVERY = auto()
-    PROMOTION = auto()
-    MATERIAL = auto()
+    HANGING = "hanging piece", "free piece left"
+    HANGING_PAWN = "hanging pawn", "free pawn left"
+    FORK = "fork allowed", "fork missed"
+    SKEWER = "skewer allowed", "skewer missed"
+    PIN = "pin allowed", "pin missed"
+    DISCOVERY = "discovered attack allowed", "discovered attack missed"
+    PROMOTION = "passed pawn let through", "promotion missed"
+    MATERIAL = "material lost", "material not won"
 
 
 @dataclass(frozen=True)

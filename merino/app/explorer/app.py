@@ -1,7 +1,5 @@
 """The server as an ASGI application: the page's files, the answers and the WebSockets, behind the guard."""
 
-from __future__ import annotations
-
 import mimetypes
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Games as the page has them: texts that it sends, what is typed or pasted into its box, and games as PGN."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

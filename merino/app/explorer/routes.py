@@ -12,7 +12,7 @@ from merino.app.explorer import guard, tasks
 from merino.app.explorer.channel import Message
 from merino.app.explorer.games import course_of, pgn_of, read_game, read_text
 from merino.app.explorer.state import MAX_TEXT, Fields, RequestError, ServerState
-from merino.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.common import about, files
 from merino.core.compiled.compiling import WATCH
@@ -71,7 +71,7 @@ def shapley(fields: Fields, state: ServerState) -> Message:
     else:
         record = fields.position().record
     found = shapley_values(record, evaluation, DEFAULT_ERROR if error is None else error)
-    values = {SQUARE_NAMES[piece.square]: {"value": piece.value, "error": piece.error} for piece in found.pieces}
+    values = schema.plain(found.pieces)
     return {"values": values, "baseline": found.baseline, "score": found.score, "error": found.error}
 
 
@@ -142,12 +142,10 @@ def compare(fields: Fields, state: ServerState) -> Message:
     if fields.has("first_move"):
         return _two_moves(fields, state)
     chosen = (fields.part(name).evaluation(state.evaluations) for name in ("first", "second"))
-    position = fields.position()
-    first, second = (reporting.report_position(position, evaluation) for evaluation in chosen)
-    compared = reporting.compare_reports(first, second)
+    compared = reporting.compare_weights(fields.position(), *chosen)
     return {
-        "first": _as_answer(replace(first, moves=())),
-        "second": _as_answer(replace(second, moves=())),
+        "first": _as_answer(replace(compared.first, moves=())),
+        "second": _as_answer(replace(compared.second, moves=())),
         **compared.to_dict(),
         "summary": phrases.summarise_change(compared.change, "B instead of A", WHITE),
     }

@@ -32,7 +32,6 @@ MAX_LINES = 256
 MAX_MS = 3_600_000
 MAX_NODES, MAX_SCORE_NODES, MAX_MATCH_NODES = 10**9, 1_000_000, 100_000  # of searches, of learning, of moves
 DEFAULT_NODES = 20_000  # in a game, without another limit
-MAX_A_GAME = 1000  # positions of a game
 SIDES = ("new", "old")
 LOOK_SECONDS = 0.05  # between two looks at the games that have ended
 MATCH = "match"  # the match in `ServerState.kept`

@@ -1,11 +1,10 @@
 """PGN games read by python-chess, as positions of ours with the moves that led there."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import takewhile
-from typing import Any, TextIO, TypeVar, cast
+from typing import Any, TextIO, cast
 
 import chess
 import chess.pgn
@@ -36,8 +35,6 @@ class Loaded:
     remark: str
     tags: dict[str, str] = field(default_factory=dict)
 
-
-Result = TypeVar("Result")
 
 _MARK = re.compile(r"[{;]")  # begins a comment
 _HUGE_SIGN = re.compile(r"\$\d{10,}")  # the standard has signs up to $255
@@ -105,12 +102,7 @@ class PgnLines:
 
 def read_game(lines: PgnLines) -> chess.pgn.Game | None:
     """The next game with its faults, None after the last."""
-    return visit_game(lines, FaultKeeper)
-
-
-def visit_game(lines: PgnLines, visitor: Callable[[], chess.pgn.BaseVisitor[Result]]) -> Result | None:
-    """What a visitor makes of the next game, None after the last."""
-    return chess.pgn.read_game(cast(TextIO, lines), Visitor=visitor)
+    return chess.pgn.read_game(cast(TextIO, lines), Visitor=FaultKeeper)
 
 
 class FaultKeeper(chess.pgn.GameBuilder[chess.pgn.Game]):

@@ -70,12 +70,12 @@ def report_change(before: Explanation, after: Explanation) -> schema.ChangeRepor
     """The change from one explanation to another, after moves or by another evaluation.
 
     Terms, `non_term_cp`, rule and rounding add up to it; where one of the two has no terms, `non_term_cp` has all of
-    them.
+    them. A term that only one of two sets has counts as 0 in the other.
     """
     has_terms = bool(before.lines and after.lines)
-    pairs = zip(before.lines, after.lines, strict=True) if has_terms else ()
-    terms = [schema.TermChangeReport(old.name, old.group.title, new.net - old.net) for old, new in pairs]
-    terms.sort(key=lambda term: (-abs(term.change_cp), term.name))
+    sides = [{line.name: line for line in each.lines} if has_terms else {} for each in (before, after)]
+    groups = {name: line.group.title for side in sides for name, line in side.items()}
+    own, other = ({name: line.net for name, line in side.items()} for side in sides)
     return schema.ChangeReport(
         before_cp=before.score_white,
         after_cp=after.score_white,
@@ -84,7 +84,7 @@ def report_change(before: Explanation, after: Explanation) -> schema.ChangeRepor
         rule_cp=after.rule_cp - before.rule_cp,
         rounding_cp=after.rounding - before.rounding,
         rule=after.rule,
-        terms=tuple(term for term in terms if term.change_cp),
+        terms=_term_changes(groups, own, other),
     )
 
 
@@ -126,28 +126,6 @@ def difference(first: schema.ChangeReport, second: schema.ChangeReport) -> schem
         rounding_cp=second.rounding_cp - first.rounding_cp,
         rule=second.rule,
         terms=_term_changes(groups, own, other, NOISE),
-    )
-
-
-def between(first: schema.PositionReport, second: schema.PositionReport) -> schema.ChangeReport:
-    """The difference of two reports of a position; without terms if one of them has none.
-
-    A term that only one of two sets has counts as 0 in the other.
-    """
-    has_terms = bool(first.terms and second.terms)
-    sides = (first.terms, second.terms) if has_terms else ((), ())
-    groups = {term.name: term.group for terms in sides for term in terms}
-    own, other = ({term.name: term.net_cp for term in terms} for terms in sides)
-    whole = [report.static.non_term_cp if has_terms else report.static.sum_cp for report in (first, second)]
-    return schema.ChangeReport(
-        before_cp=first.static.score_cp,
-        after_cp=second.static.score_cp,
-        change_cp=second.static.score_cp - first.static.score_cp,
-        non_term_cp=whole[1] - whole[0],
-        rule_cp=second.static.rule_cp - first.static.rule_cp,
-        rounding_cp=second.static.rounding_cp - first.static.rounding_cp,
-        rule=second.static.rule,
-        terms=_term_changes(groups, own, other),
     )
 
 

@@ -3,6 +3,7 @@
 import bz2
 import copy
 import errno
+import importlib.util
 import os
 import pickle
 import signal
@@ -10,7 +11,9 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 import pytest
@@ -244,6 +247,99 @@ def test_a_file_of_the_user_that_is_named_like_a_lock_stays(tmp_path: Path) -> N
     with held(tmp_path / "m.state"):
         pass
     assert theirs.read_bytes() == b"somebody's own"
+
+
+class FakeLocks:
+    """Locks of bytes of files as Windows has them, by the file and the place of its descriptor."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, int, int], int] = {}
+
+    def locking(self, descriptor: int, mode: int, count: int) -> None:
+        assert (mode, count) == (self.LK_NBLCK, 1)
+        key = (*_file_of(descriptor), os.lseek(descriptor, 0, os.SEEK_CUR))
+        assert key[-1] > 1 << 30, "a lock on Windows keeps others from reading what it covers"
+        holder = self._held.get(key)
+        if holder is not None and holder != descriptor and _file_of(holder) == key[:2]:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        self._held[key] = descriptor
+
+
+def _file_of(descriptor: int) -> tuple[int, int] | None:
+    """What file is open there, None if it has been closed."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def refused_while_open(change: Callable[..., Path]) -> Callable[..., Path]:
+    """A change of a file that fails while it is open in this process, as on Windows."""
+
+    def careful(path: Path, *rest: object, **more: object) -> Path:
+        if path.exists():
+            place = path.stat()
+            for descriptor in (int(each.name) for each in Path("/proc/self/fd").iterdir()):
+                if _file_of(descriptor) == (place.st_dev, place.st_ino):
+                    raise PermissionError(errno.EACCES, "used by another process", str(path))
+        return change(path, *rest, **more)
+
+    return careful
+
+
+@pytest.fixture
+def on_windows(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of files as Windows would load it: its locks, and files that cannot be removed while they are open."""
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("open files cannot be listed")
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setitem(sys.modules, "msvcrt", FakeLocks())  # type: ignore[misc]
+    for name in ("unlink", "replace"):
+        monkeypatch.setattr(Path, name, refused_while_open(getattr(Path, name)))
+    spec = importlib.util.spec_from_file_location("files_on_windows", files.__file__)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert not hasattr(module, "fcntl")
+    return module
+
+
+def test_on_windows_a_file_is_held_by_one_run_at_a_time(on_windows: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "m.state"
+    with on_windows.held(path):
+        with pytest.raises(on_windows.FileInUseError), on_windows.held(path):
+            pass
+        path.write_bytes(b"mine")
+    assert list(tmp_path.iterdir()) == [path]
+    with on_windows.held(path):
+        assert path.read_bytes() == b"mine"
+
+
+def test_on_windows_a_lock_waits_and_keeps_nobody_from_reading(on_windows: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    with path.open("ab", buffering=0) as mine, path.open("ab") as theirs:
+        mine.write(b"1. e4")
+        on_windows.lock(mine)
+        assert not on_windows.lock(theirs, 0) and not on_windows.lock(theirs, 0.2)
+        mine.write(b" *")
+        assert path.read_bytes() == b"1. e4 *"
+        mine.close()
+        assert on_windows.lock(theirs, 0.2)
+
+
+def test_on_windows_only_leftovers_of_killed_writers_go(on_windows: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "weights.txt"
+    killed = tmp_path / "weights.txt.merino-abc.new"
+    killed.write_bytes(b"half")
+    with on_windows.writing_whole(path) as slow:
+        assert not killed.exists()
+        slow.write(b"slow")
+        on_windows.write_whole(path, b"quick")
+        assert path.read_bytes() == b"quick"
+    assert path.read_bytes() == b"slow" and list(tmp_path.iterdir()) == [path]
 
 
 @posix

@@ -7,7 +7,7 @@ whose `strerror` is the reason in words and whose `filename` is the file.
 
 After a crash, a full disk or a second writer, a written file is either the old one or the new. A device such as
 /dev/stdout is written to, and so is a pipe that somebody reads; any other target is a regular file. Locks keep two runs
-out of each other's files; Windows has none that fit. Imports nothing heavy.
+out of each other's files. Imports nothing heavy.
 """
 
 import errno
@@ -25,7 +25,9 @@ from typing import IO, Any, BinaryIO, NamedTuple
 
 from merino.core.common.errors import MerinoError
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
 
 _MIB, _GIB, _TIB = 1 << 20, 1 << 30, 1 << 40
@@ -51,6 +53,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # never wait for the other end of a pipe
 _OWNER, _ANYBODY = 0o600, 0o666  # permissions of a new file, before the umask takes some of them away
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
+_LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
 LOCK_ENDING = ".lock"  # of the file next to another that shows who holds it
 
 
@@ -427,9 +430,13 @@ def _remove_leftovers(target: Path) -> None:
     except PermissionError:
         return  # a folder may be written but not listed
     for path in found:
-        with suppress(OSError), path.open("rb") as file:  # its writer is alive, or it belongs to somebody else
-            _take_lock(file)
-            path.unlink()
+        with suppress(OSError):  # its writer is alive, or it belongs to somebody else
+            with path.open("rb") as file:
+                _take_lock(file)
+                if sys.platform != "win32":
+                    path.unlink()
+            if sys.platform == "win32":  # where an open file cannot be removed, a living writer's neither
+                path.unlink()
 
 
 def append_whole(file: IO[bytes], content: bytes) -> None:
@@ -515,7 +522,16 @@ def lock(file: IO[bytes], seconds: float = math.inf) -> bool:
 
 def _take_lock(file: IO[bytes]) -> None:
     """Lock this open file at once; raises BlockingIOError if somebody else holds it, and OSError without support."""
-    if sys.platform != "win32":
+    if sys.platform == "win32":
+        here = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+        os.lseek(file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(error.errno, error.strerror) from error
+        finally:
+            os.lseek(file.fileno(), here, os.SEEK_SET)
+    else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -557,10 +573,15 @@ def held_or(kind: type[MerinoError], path: Path) -> Iterator[None]:
 
 def remove_held(place: Path, file: IO[bytes]) -> None:
     """Remove a lock file that we hold, unless it is the user's, and give up its lock."""
-    if not os.fstat(file.fileno()).st_size:
-        with suppress(PermissionError):  # on Windows an open file cannot be removed
-            place.unlink(missing_ok=True)  # before it is unlocked: who has waited for the lock sees that it is gone
-    file.close()
+    if os.fstat(file.fileno()).st_size:
+        file.close()
+    elif sys.platform == "win32":  # an open file cannot be removed there; if another run has just opened it, it stays
+        file.close()
+        with suppress(PermissionError):
+            place.unlink(missing_ok=True)
+    else:
+        place.unlink(missing_ok=True)  # before it is unlocked: who has waited for the lock sees that it is gone
+        file.close()
 
 
 def claimed(place: Path, patience: float = 0.0) -> IO[bytes] | None:

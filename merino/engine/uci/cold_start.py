@@ -253,38 +253,73 @@ class QuickMove(NamedTuple):
     depth: int
 
 
-def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | None = None) -> QuickMove | None:
-    """A legal move, of those `allowed` if any, found soon after `deadline` (time.perf_counter); None if there is none.
+class _OutOfTimeError(Exception):
+    """The deadline has passed inside the search."""
 
-    It looks two plies ahead, one if there is no time, by material and centre.
+
+def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | None = None) -> QuickMove | None:
+    """A legal move, of those `allowed` if any, found before `deadline` (time.perf_counter); None if there is none.
+
+    It looks two plies ahead and at captures, by material and centre, and sees a mate in one however little time it has.
     """
-    moves, found = allowed or list(board.legal_moves), None
-    for depth in (1, 2):
-        best, most = None, -2 * _MATE
-        for move in moves:
-            if found is not None and time.perf_counter() > deadline:
-                return found
-            score = _score_of(board, move, depth)
-            if score > most:
-                best, most = move, score
-        if best is not None:
-            found = QuickMove(best, max(-_MAX_SCORE, min(most, _MAX_SCORE)), depth)
+    moves = sorted(allowed or board.legal_moves, key=lambda move: -_promise(board, move))
+    if not moves:
+        return None
+    for move in moves:
+        board.push(move)
+        is_mate = board.is_checkmate()
+        board.pop()
+        if is_mate:
+            return QuickMove(move, _MAX_SCORE, 1)
+    found = QuickMove(moves[0], 0, 1)
+    try:
+        for depth in (0, 1, 2):
+            alpha = -2 * _MATE
+            for move in tuple(moves):
+                score = _score_of(board, move, (-2 * _MATE, -alpha), depth, deadline)
+                if score > alpha:
+                    best, alpha = move, score
+            found = QuickMove(best, max(-_MAX_SCORE, min(alpha, _MAX_SCORE)), depth + 1)
+            moves.sort(key=lambda move: move != best)  # the best comes first
+    except _OutOfTimeError:
+        pass  # this search ends by its deadline; `found` is from the last complete depth
     return found
 
 
-def _score_of(board: chess.Board, move: chess.Move, depth: int) -> int:
-    """The score of a move, so many plies ahead."""
+def _score_of(board: chess.Board, move: chess.Move, window: tuple[int, int], depth: int, deadline: float) -> int:
     board.push(move)
     try:
-        if board.is_repetition(2) or board.is_insufficient_material() or board.halfmove_clock >= 100:
-            return 0
-        if (depth > 1 or board.is_check()) and not any(board.legal_moves):
-            return _MATE if board.is_check() else 0
-        if depth == 1:
-            return -_evaluate(board)
-        return -max(_score_of(board, answer, depth - 1) for answer in board.legal_moves)
+        return -_search(board, *window, depth, deadline)
     finally:
         board.pop()
+
+
+def _search(board: chess.Board, alpha: int, beta: int, depth: int, deadline: float) -> int:
+    if time.perf_counter() > deadline:
+        raise _OutOfTimeError
+    if board.is_repetition(2) or board.is_insufficient_material() or board.halfmove_clock >= 100:
+        return 0
+    in_check = board.is_check()
+    quiet = depth <= 0 and not in_check
+    if quiet:
+        alpha = max(alpha, _evaluate(board))
+        if alpha >= beta or depth < -4:
+            return alpha
+    moves = list(board.generate_legal_captures() if quiet else board.legal_moves)
+    if not moves and not quiet:
+        return -_MATE - depth if in_check else 0
+    for move in sorted(moves, key=lambda move: -_promise(board, move)):
+        alpha = max(alpha, _score_of(board, move, (-beta, -alpha), depth - 1, deadline))
+        if alpha >= beta:
+            break
+    return alpha
+
+
+def _promise(board: chess.Board, move: chess.Move) -> int:
+    """The immediate gain of a move."""
+    victim, attacker = board.piece_type_at(move.to_square), board.piece_type_at(move.from_square)
+    gain = 10 * _VALUES[victim] - _VALUES[attacker] // 10 if victim and attacker else 0
+    return gain + (10 * _VALUES[move.promotion] if move.promotion else 0)
 
 
 def _evaluate(board: chess.Board) -> int:

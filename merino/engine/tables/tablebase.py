@@ -3,7 +3,7 @@
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import chess
 import chess.syzygy
@@ -19,22 +19,6 @@ class TablebaseError(ValueError):
     """Tables that cannot be used; the message says why."""
 
 
-class Tables(Protocol):
-    """The part of `chess.syzygy.Tablebase` used here, and the folders. Both methods raise KeyError without a table."""
-
-    path: str
-
-    @property
-    def results(self) -> table_files.ResultTables:
-        """Those of results, for the search."""
-
-    def probe_wdl(self, board: chess.Board) -> int:
-        """The result for the side to move: WIN to LOSS."""
-
-    def probe_dtz(self, board: chess.Board) -> int:
-        """Plies to the next capture or pawn move, negative for a side that loses."""
-
-
 class Advice(NamedTuple):
     """The moves that keep the result, and how many positions were looked up."""
 
@@ -42,8 +26,8 @@ class Advice(NamedTuple):
     hits: int
 
 
-class _FolderTables(chess.syzygy.Tablebase):
-    """Those of some folders, as the user has written them."""
+class Tables(chess.syzygy.Tablebase):
+    """The tables of some folders; `path` names them as the user has written them."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -51,14 +35,14 @@ class _FolderTables(chess.syzygy.Tablebase):
 
     @cached_property
     def results(self) -> table_files.ResultTables:
-        """See Tables."""
+        """Those of results, for the search."""
         files = {Path(table.path).stem: Path(table.path) for table in self.wdl.values()}
         return table_files.ResultTables(files)
 
 
 def open_tables(path: str) -> Tables:
     """The tables in the folders of `path`, separated by the system's separator; raises TablebaseError."""
-    tables = _FolderTables(path)
+    tables = Tables(path)
     for folder in filter(None, path.split(os.pathsep)):
         try:
             found = tables.add_directory(str(check_folder(user_path(folder))))

@@ -3,8 +3,6 @@
 A reader gives data, or raises one of REFUSALS with a message that names the file and the fault.
 """
 
-from __future__ import annotations
-
 import base64
 import bz2
 import gzip
@@ -41,38 +39,28 @@ from merino.core.common.sealed import as_json, as_npz, from_npz, sealed
 from merino.engine.search.strength import at_elo
 from merino.engine.tables.book import Book, BookError
 from merino.eval.families import default, load
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.registry import TERMS
+from merino.eval.linear import family, registry
 from merino.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
 from merino.eval.linear.weights import load as load_weights
 from merino.eval.net.file import ALIGNMENT, MAGIC, as_bytes
 from merino.eval.net.network import QA, QB, Shape, quantised
+from merino.formats import packed, packed_files, pgn_games, sources
 from merino.formats.openings import FileOpenings, OpeningError, read_tasks
-from merino.formats.packed import PACKED, Filter, with_checks
-from merino.formats.packed_files import as_epd, as_lines, packed_positions
-from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import as_viriformat, scored_games
-from merino.formats.sources import open_source
+from merino.lab.nets import night, training
 from merino.lab.nets.net_command import positions_of as positions_of_net
-from merino.lab.nets.night import Generation, GenerationData, LadderMatch, NightPlan, NightState, summary
 from merino.lab.nets.night import load_state as load_night
-from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, hint_for, load_progress
 from merino.lab.points.games import PointsRequest, Vectors, read_source, render_matrix
-from merino.lab.tune.parameters import own_parameters
+from merino.lab.tune import parameters, tuning
 from merino.lab.tune.parameters import read_file as read_tuned
-from merino.lab.tune.tuning import Tune, load_tune
+from merino.learn import judging, reading, request, rescoring
 from merino.learn.improve import learner
 from merino.learn.improve.learner import ImproveState, Plan, TermsRound, load_state
 from merino.learn.judging import FORMAT as RECORD_FORMAT
-from merino.learn.judging import load_record
-from merino.learn.reading import ReadOptions, read_rows
-from merino.learn.request import Events, Selection
-from merino.learn.rescoring import Rescore, ScoreFile
 from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
-from merino.study.accounts import load_account
-from merino.study.annotated_files import Partial, read_sources
+from merino.study import accounts, annotated_files
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT
 from tests.test_net_training import sample
@@ -138,8 +126,8 @@ def compressed(pack: Callable[[bytes], bytes]) -> Callable[[], Sequence[bytes]]:
 
 
 def _packed(path: Path) -> object:
-    records = [*packed_positions(path, Filter())]
-    return [write(chunk) for chunk in records for write in (as_lines, as_epd)]
+    records = [*packed_files.packed_positions(path, packed.Filter())]
+    return [write(chunk) for chunk in records for write in (packed_files.as_lines, packed_files.as_epd)]
 
 
 def _net_positions(path: Path) -> object:
@@ -147,7 +135,7 @@ def _net_positions(path: Path) -> object:
 
 
 def _rows(path: Path) -> object:
-    return read_rows([path], ReadOptions(Selection(), defaults()), Events())
+    return reading.read_rows([path], reading.ReadOptions(request.Selection(), defaults()), request.Events())
 
 
 def _openings(path: Path) -> object:
@@ -178,7 +166,7 @@ def _naming(path: Path) -> Iterator[None]:
 GAME_READERS: dict[str, Reader] = {
     "learn": _rows,
     "positions": _packed,
-    "annotate": read_sources,
+    "annotate": annotated_files.read_sources,
     "openings": _openings,
     "points": _points,
     "console": lambda path: load_game(path, 1),
@@ -195,7 +183,7 @@ POSITION_READERS: dict[str, Reader] = {
 
 
 def _lines(path: Path) -> object:
-    with open_source(path) as source:
+    with sources.open_source(path) as source:
         return sum(len(text) for text in source.lines())
 
 
@@ -305,17 +293,17 @@ def _book(path: Path) -> object:
 def _records_apart(content: bytes) -> Any:
     return [
         [int(row["occupied"]), row["pieces"].tolist(), *row.tolist()[2:6], int(row["game"])]
-        for row in np.frombuffer(content, PACKED)
+        for row in np.frombuffer(content, packed.PACKED)
     ]
 
 
 def _records_together(rows: Any) -> bytes:
-    found = np.zeros(len(rows), dtype=PACKED)
+    found = np.zeros(len(rows), dtype=packed.PACKED)
     for record, row in zip(found, rows, strict=True):
         names = ("occupied", "pieces", "score", "result", "king", "other_king", "game")
         for name, value in zip(names, row if isinstance(row, list) else [], strict=False):
             _set(record, name, value)
-    return with_checks(found).tobytes()
+    return packed.with_checks(found).tobytes()
 
 
 def _set(record: np.void, name: str, value: object) -> None:
@@ -343,7 +331,7 @@ MATCH = {"seed": 1, "players": [{"name": "a"}]}
 
 @cache
 def _scored_games() -> Sequence[bytes]:
-    content = as_viriformat(scored_games(read_games((PGN[0] * 3).encode())))
+    content = as_viriformat(scored_games(pgn_games.read_games((PGN[0] * 3).encode())))
     return [content, bytes(8) + b"\1\0\2\0ab" + bytes(4) + content]
 
 
@@ -354,8 +342,8 @@ def _match_states() -> Sequence[bytes]:
     keeper.save(Tally(), 1.5)
     content = json.loads(path.read_bytes())
     content["pgn"] = {"at": 0, "games": games}
-    more = base64.b64encode(bytes(2 * PACKED.itemsize)).decode()
-    content["positions"] = {"at": 0, "more": more, "sizes": [PACKED.itemsize] * 2}
+    more = base64.b64encode(bytes(2 * packed.PACKED.itemsize)).decode()
+    content["positions"] = {"at": 0, "more": more, "sizes": [packed.PACKED.itemsize] * 2}
     del content["checksum"]
     return [path.read_bytes(), as_json(content)]
 
@@ -388,16 +376,16 @@ def _improve(path: Path) -> object:
     return state.best, state.hours, state.last_proven
 
 
-def _night_state() -> NightState:
-    data = GenerationData(games=10, positions=100, bytes=560, hash="0" * 32, player="nothing")
+def _night_state() -> night.NightState:
+    data = night.GenerationData(games=10, positions=100, bytes=560, hash="0" * 32, player="nothing")
     numbers = {"from_terms": -3.0, "from_terms_error": 9.0, "play_seconds": 1.0, "train_seconds": 0.5}
     numbers |= {"neurons": 8, "continued": False, "error": 0.01, "nodes_a_second": 1e6}
     ladder = (
-        LadderMatch("gen12", "1" * 16, 50, -math.inf, math.inf),
-        LadderMatch("generation 1", "0" * 16, 50, 30.0, 90.0),
+        night.LadderMatch("gen12", "1" * 16, 50, -math.inf, math.inf),
+        night.LadderMatch("generation 1", "0" * 16, 50, 30.0, 90.0),
     )
-    found = Generation(**PLAYED, **numbers, net="0" * 16, data=data, ladder=ladder)
-    return NightState(plan=NightPlan(), start_name="nothing", rounds=(found,), seconds=2.5)
+    found = night.Generation(**PLAYED, **numbers, net="0" * 16, data=data, ladder=ladder)
+    return night.NightState(plan=night.NightPlan(), start_name="nothing", rounds=(found,), seconds=2.5)
 
 
 @cache
@@ -407,7 +395,7 @@ def _night_states() -> Sequence[bytes]:
 
 def _night(path: Path) -> object:
     state = load_night(path)
-    return state.hours, state.last_proven, state.table(), summary(state)
+    return state.hours, state.last_proven, state.table(), night.summary(state)
 
 
 @cache
@@ -417,7 +405,7 @@ def _tunes() -> Sequence[bytes]:
     found = []
     for method in ("bspsa", "spsa"):
         path = _scratch() / "tune.npz"
-        tune = Tune.new(configuration(6, method))
+        tune = tuning.Tune.new(configuration(6, method))
         play(tune)
         tune.done, last = tune.done[:4], tune.done[4:]
         tune.waiting.extend(last)
@@ -427,7 +415,7 @@ def _tunes() -> Sequence[bytes]:
 
 
 def _tune(path: Path) -> object:
-    tune = load_tune(path)
+    tune = tuning.load_tune(path)
     return tune.estimate(), tune.is_over, tune.ask()
 
 
@@ -472,19 +460,19 @@ def _resized(array: np.ndarray, kind: object, shape: list[Any], first: list[Any]
     return np.resize(values, sizes) if values.size or not np.prod(sizes) else np.zeros(sizes)
 
 
-TRAINING = TrainingSettings(Shape("ALL", 8), epochs=2, batch=64, validation=0.2)
+TRAINING = training.TrainingSettings(Shape("ALL", 8), epochs=2, batch=64, validation=0.2)
 
 
 @cache
 def _checkpoints() -> Sequence[bytes]:
     path = _scratch() / "net.state"
     path.unlink(missing_ok=True)
-    Trainer(sample(), TRAINING, checkpoint=path, threads=1).run()
+    training.Trainer(sample(), TRAINING, checkpoint=path, threads=1).run()
     return [path.read_bytes()]
 
 
 def _checkpoint(path: Path) -> object:
-    return Trainer(sample(), TRAINING, checkpoint=path, threads=1)
+    return training.Trainer(sample(), TRAINING, checkpoint=path, threads=1)
 
 
 def _records_of_learn() -> Sequence[bytes]:
@@ -496,34 +484,34 @@ def _fit(path: Path) -> object:
     (path.parent / learner.FIT).write_bytes(path.read_bytes())
     (path.parent / learner.CANDIDATE).write_bytes(DEFAULT_FILE.read_bytes())
     with _naming(path):
-        return learner._kept_fit(path.parent, TERMS)
+        return learner._kept_fit(path.parent, registry.TERMS)
 
 
 def _fits() -> Sequence[bytes]:
     return [as_json({"games": 10, "positions": 300, "error_before": 0.1, "error_after": 0.09})]
 
 
-RESCORE, MADE_FROM = Rescore(100, LinearEvaluation(defaults())), "source x"
+RESCORE, MADE_FROM = rescoring.Rescore(100, family.LinearEvaluation(defaults())), "source x"
 
 
 @cache
 def _scores() -> Sequence[bytes]:
     path = _scratch() / "games.scores"
     path.unlink(missing_ok=True)
-    with ScoreFile(path, RESCORE, MADE_FROM) as file:
+    with rescoring.ScoreFile(path, RESCORE, MADE_FROM) as file:
         for first in range(3):
             file._keep((0, 256 * first, 20, 7), np.arange(20, dtype=np.int16))
     return [path.read_bytes()]
 
 
 def _score_file(path: Path) -> object:
-    with ScoreFile(path, RESCORE, MADE_FROM) as file:
+    with rescoring.ScoreFile(path, RESCORE, MADE_FROM) as file:
         return file.known
 
 
 @cache
 def _partials() -> Sequence[bytes]:
-    with Partial(_scratch() / "out.pgn", "it") as partial_:
+    with annotated_files.Partial(_scratch() / "out.pgn", "it") as partial_:
         for game in (b"1. e4 *", b"1. d4 *", b"1. c4 *"):
             partial_.add(game)
     content = partial_.path.read_bytes()
@@ -533,7 +521,7 @@ def _partials() -> Sequence[bytes]:
 def _partial(path: Path) -> object:
     target = path.with_name("fuzzed.pgn")
     target.with_name("fuzzed.pgn.partial").write_bytes(path.read_bytes())
-    with _naming(path), Partial(target, "it") as found:
+    with _naming(path), annotated_files.Partial(target, "it") as found:
         return found.games
 
 
@@ -549,7 +537,7 @@ def _matrix(ending: str) -> Sequence[bytes]:
 
 
 def _tuned(path: Path) -> object:
-    return read_tuned(path, own_parameters(default()))
+    return read_tuned(path, parameters.own_parameters(default()))
 
 
 # What people keep
@@ -697,7 +685,7 @@ KINDS: tuple[FileKind, ...] = (
     FileKind(
         "packed positions",
         ".bin",
-        lambda: [with_checks(sample()[:40]).tobytes(), sample()[:9].tobytes()],
+        lambda: [packed.with_checks(sample()[:40]).tobytes(), sample()[:9].tobytes()],
         {"positions": _packed, "net": _net_positions},
         _records_apart,
         _records_together,
@@ -721,10 +709,10 @@ KINDS: tuple[FileKind, ...] = (
         "account of a net",
         ".json",
         lambda: [DEFAULT_FILE.with_name("gen12.account.json").read_bytes()],
-        {"account": load_account},
+        {"account": accounts.load_account},
         **JSON_FORM,
     ),
-    FileKind("learning record", ".json", _records_of_learn, {"record": load_record}, **JSON_FORM),
+    FileKind("learning record", ".json", _records_of_learn, {"record": judging.load_record}, **JSON_FORM),
     FileKind("tune", ".npz", _tunes, {"tune": _tune}, **_npz_form(_tunes)),
     FileKind("training state", ".state", _checkpoints, {"train": _checkpoint}, **_npz_form(_checkpoints)),
     FileKind("scores", ".scores", _scores, {"scores": _score_file}),

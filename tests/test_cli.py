@@ -1,7 +1,5 @@
 """The commands of `merino`: what they print, what they say when they are used wrongly, and their exit codes."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os
@@ -15,23 +13,21 @@ import pytest
 
 from merino.app.shell.cli import COMMANDS, HELP, main
 from merino.core.board.fen import START_FEN
-from merino.core.common.about import __version__
-from merino.core.common.terminal import has_no_reader, is_lost_output
-from merino.eval.linear.registry import TERMS
-from merino.eval.linear.weights import render
+from merino.core.common import about, terminal
+from merino.eval.linear import registry, weights
 from tests.uci_process import PATIENCE, ROOT, run_merino
 
 MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"
 
 
-def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command(capsys):
     assert main(["help"]) == 0
     listed = capsys.readouterr().out
     assert all(f"  {command.usage}" in listed for command in COMMANDS.values())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_for_a_command_is_what_it_says_to_h_and_to_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_for_a_command_is_what_it_says_to_h_and_to_help(name, capsys):
     said = []
     for words in (["help", name], [name, "-h"], [name, "--help"]):
         assert main(words) == 0
@@ -42,7 +38,7 @@ def test_help_for_a_command_is_what_it_says_to_h_and_to_help(name: str, capsys: 
         assert f"usage: merino {COMMANDS[name].name}" in said[0].out
 
 
-def test_help_reaches_the_commands_of_commands_and_those_of_uci(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_reaches_the_commands_of_commands_and_those_of_uci(capsys):
     assert main(["help", "spsa", "tune"]) == main(["go", "--help"]) == 0
     said = capsys.readouterr().out
     assert "usage: merino spsa tune" in said
@@ -50,9 +46,9 @@ def test_help_reaches_the_commands_of_commands_and_those_of_uci(capsys: pytest.C
 
 
 @pytest.mark.parametrize("name", ["version", "--version", "-V"])
-def test_version_is_printed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed(name, capsys):
     assert main([name]) == 0
-    assert capsys.readouterr().out == f"Merino {__version__}\n"
+    assert capsys.readouterr().out == f"Merino {about.__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -69,9 +65,7 @@ def test_version_is_printed(name: str, capsys: pytest.CaptureFixture[str]) -> No
         (["clean-cache", "all"], "clean-cache: unexpected: all"),
     ],
 )
-def test_a_wrong_command_line_is_explained_and_ends_with_code_2(
-    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_command_line_is_explained_and_ends_with_code_2(arguments, complaint, capsys):
     assert main(arguments) == 2
     assert complaint in capsys.readouterr().err
 
@@ -86,14 +80,12 @@ def test_a_wrong_command_line_is_explained_and_ends_with_code_2(
         (["epd", str(ROOT / "LICENSE"), "--weights", "/no/such/file"], "epd: cannot read weights file '/no/such/file'"),
     ],
 )
-def test_a_fault_is_explained_and_ends_with_code_1(
-    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fault_is_explained_and_ends_with_code_1(arguments, complaint, capsys):
     assert main(arguments) == 1
     assert complaint in capsys.readouterr().err
 
 
-def test_perft_prints_the_divide(capsys: pytest.CaptureFixture[str]) -> None:
+def test_perft_prints_the_divide(capsys):
     assert main(["perft", "2", "8/8/8/8/8/8/6k1/4K2R", "w", "K", "-"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "h1f1: 3"
@@ -105,7 +97,7 @@ def test_perft_prints_the_divide(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["evaluate", "epd", "explain"])
-def test_positions_may_be_compressed(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_positions_may_be_compressed(command, tmp_path, capsys):
     file, line = tmp_path / "positions.epd.gz", f"{MATE_FEN.rsplit(maxsplit=2)[0]} bm Kf8;\n"
     line = line if command == "epd" else f"{MATE_FEN}\n"
     file.write_bytes(gzip.compress(line.encode()))
@@ -118,7 +110,7 @@ def test_positions_may_be_compressed(command: str, tmp_path: Path, capsys: pytes
         assert capsys.readouterr().err.startswith(f"merino: {command}: '{other}' {fault}")
 
 
-def test_evaluate_names_bad_lines_and_prints_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_names_bad_lines_and_prints_the_others(tmp_path, capsys):
     file = tmp_path / "positions.epd"
     file.write_text(f"# a comment\n{START_FEN}\n\nnonsense\n{MATE_FEN}\n")
     assert main(["evaluate", str(file)]) == 1
@@ -130,25 +122,25 @@ def test_evaluate_names_bad_lines_and_prints_the_others(tmp_path: Path, capsys: 
     assert said.err.startswith(f"{file}:4: a FEN has 4 to 6 fields")
 
 
-def test_evaluate_takes_other_weights_and_standard_input(tmp_path: Path) -> None:
+def test_evaluate_takes_other_weights_and_standard_input(tmp_path):
     file = tmp_path / "only_rooks.txt"
-    file.write_text(render({term.name: 321.0 if term.name == "VAL_R" else 0.0 for term in TERMS}))
+    file.write_text(weights.render({term.name: 321.0 if term.name == "VAL_R" else 0.0 for term in registry.TERMS}))
     done = run_merino("evaluate", "-", "--weights", str(file), given=MATE_FEN.encode())
     assert (done.code, list(done.output), done.errors) == (0, [f"-321\t{MATE_FEN}"], "")
 
 
-def test_weights_shows_the_file_and_every_term_also_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_shows_the_file_and_every_term_also_of_a_name(capsys):
     assert main(["weights", str(ROOT / "weights" / "default.txt")]) == 0
     file, blank, *table = capsys.readouterr().out.splitlines()
     assert (file, blank) == (str(ROOT / "weights" / "default.txt"), "")
     text = " ".join(" ".join(table).split())
-    assert all(f" {term.name} " in text and term.sentence in text for term in TERMS)
+    assert all(f" {term.name} " in text and term.sentence in text for term in registry.TERMS)
     assert main(["weights", "full"]) == 0
     file, _, *table = capsys.readouterr().out.splitlines()
     assert file == str(ROOT / "weights" / "full.txt") and any("KnightSquare, a table of 32" in line for line in table)
 
 
-def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path: Path) -> None:
+def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path):
     cache = tmp_path / "cache"
     for name in ("0123456789abcdef", "keep me"):
         (cache / name).mkdir(parents=True)
@@ -158,9 +150,7 @@ def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path: Path) -> N
     assert [folder.name for folder in cache.iterdir()] == ["keep me"]
 
 
-def test_clean_cache_names_what_stays_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clean_cache_names_what_stays_and_goes_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MERINO_HOME", str(tmp_path))
     names = ["0" * 16, "1" * 16, "2" * 16]
     for name in names:
@@ -183,28 +173,15 @@ def test_clean_cache_names_what_stays_and_goes_on(
     assert said.err == f"merino: clean-cache: cannot delete '{kept}': Permission denied\n"
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
-def test_make_clean_goes_on_where_compiled_code_cannot_be_deleted(tmp_path: Path) -> None:
-    program = tmp_path / ".venv" / "bin" / "python"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\nexit 1\n")
-    program.chmod(0o755)
-    (tmp_path / "build").mkdir()
-    command = ["make", "-f", str(ROOT / "Makefile"), "clean"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "Some compiled code is left; going on." in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_on_windows_a_pipe_without_a_reader_has_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_windows_a_pipe_without_a_reader_has_another_number(monkeypatch):
     fault, of_a_file = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.EINVAL, "Invalid argument", "x.pgn")
-    assert not is_lost_output(fault) and not has_no_reader(fault)
+    assert not terminal.is_lost_output(fault) and not terminal.has_no_reader(fault)
     monkeypatch.setattr(sys, "platform", "win32")
-    assert is_lost_output(fault) and has_no_reader(fault)
-    assert not is_lost_output(of_a_file)
+    assert terminal.is_lost_output(fault) and terminal.has_no_reader(fault)
+    assert not terminal.is_lost_output(of_a_file)
 
 
-def test_output_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
+def test_output_that_nobody_reads_is_no_error(tmp_path):
     assert in_a_shell("merino perft 5 | head -1") == (0, "a2a3: 181046\n")
     path = tmp_path / "one.txt"
     path.write_text("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 120 | 1.0\n")
@@ -240,12 +217,12 @@ def in_a_shell(command: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("stream", "fault"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
 )
-def test_output_that_cannot_be_written_is_one_sentence(command: str, stream: str, fault: str) -> None:
+def test_output_that_cannot_be_written_is_one_sentence(command, stream, fault):
     assert in_a_shell(f"merino {command} {stream}") == (1, f"merino: cannot write the output: {fault}\n")
 
 
 @posix_only
-def test_streams_that_cannot_be_written_keep_exit_codes() -> None:
+def test_streams_that_cannot_be_written_keep_exit_codes():
     for unbuffered in ("", "1"):
         code, said = in_a_shell(f"PYTHONUNBUFFERED={unbuffered} merino version >/dev/full")
         assert (code, said.count("\n")) == (1, 1)
@@ -256,7 +233,7 @@ def test_streams_that_cannot_be_written_keep_exit_codes() -> None:
 
 @posix_only
 @pytest.mark.parametrize("command", ["uci", "", "console", "evaluate -"])
-def test_an_input_that_is_closed_is_at_its_end(command: str) -> None:
+def test_an_input_that_is_closed_is_at_its_end(command):
     code, said = in_a_shell(f"merino {command} <&-")
     assert code == 0
     assert "Error" not in said
@@ -278,7 +255,7 @@ AS_MODULE = "runpy.run_module('engine', run_name='__main__', alter_sys=True)"
         (AS_MODULE, "numba"),
     ],
 )
-def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(start: str, module: str) -> None:
+def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(start, module):
     interrupting = (
         "import os, runpy, signal, sys\n"
         "class Finder:\n"
@@ -297,29 +274,16 @@ def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(start: str, modu
 
 
 @posix_only
-def test_ctrl_c_that_is_ignored_stays_ignored() -> None:
-    command = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import merino.__main__; "
-    done = subprocess.run(
-        [sys.executable, "-c", f"{command}print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    assert done.stdout == b"True\n"
+def test_ctrl_c_that_is_ignored_stays_ignored():
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import merino.__main__; "
+    code += "print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE) == b"True\n"
 
 
-def test_an_encoding_without_the_characters_to_write_ends_no_command(tmp_path: Path) -> None:
+def test_an_encoding_without_the_characters_to_write_ends_no_command(tmp_path):
     file = tmp_path / "weiß.txt"
     file.write_bytes((ROOT / "weights" / "default.txt").read_bytes())
     for words in (["explain", START_FEN], ["weights", str(file)]):
-        done = subprocess.run(
-            [sys.executable, "-m", "merino", *words],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONIOENCODING": "ascii"},
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert done.stdout.isascii() and b"BishopMobility" in done.stdout
+        done = run_merino(*words, environment={"PYTHONIOENCODING": "ascii"})
+        said = "\n".join(done.output)
+        assert (done.code, done.errors) == (0, "") and said.isascii() and "BishopMobility" in said

@@ -1,7 +1,5 @@
 """Every command that takes the name of a file ends with one line about a name that is none, and waits for nothing."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket
@@ -103,18 +101,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_command_that_takes_a_file_has_a_line_here() -> None:
+def test_every_command_that_takes_a_file_has_a_line_here():
     assert {line.split()[0] for line in LINES} | WITHOUT_FILES == {command.name for command in COMMANDS.values()}
 
 
 @pytest.mark.parametrize("name", ["pipe", "circle", ".", "/dev/zero", "~ ~", *IMPOSSIBLE])
-def test_what_is_no_file_is_refused_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_what_is_no_file_is_refused_in_a_line(folder, capsys, name):
     for line in LINES:
         check(line, name, capsys)
 
 
 @pytest.mark.parametrize("name", ["pipe", "socket", "circle", "games.pgn/x", "~ ~", *IMPOSSIBLE])
-def test_outputs_are_checked_before_the_work(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_outputs_are_checked_before_the_work(folder, capsys, name):
     for line in WRITING:
         check(line, name, capsys)
     assert not list(folder.glob("*.new*"))
@@ -139,7 +137,7 @@ LOSING = (
 
 
 @pytest.mark.parametrize("line", LOSING)
-def test_an_output_replaces_no_input_or_output(line: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_replaces_no_input_or_output(line, folder, capsys):
     Path("link").symlink_to("games.pgn")
     for name in ("games.pgn.state", "my.net", "my.svg"):
         Path(name).write_bytes(Path("games.pgn").read_bytes())
@@ -158,7 +156,7 @@ def check(line: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" not in "".join(said), (line, said)
 
 
-def test_an_output_without_room_for_its_lock_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_without_room_for_its_lock_is_reported(tmp_path, monkeypatch):
     def full(path: Path) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 

@@ -15,20 +15,16 @@ from types import ModuleType
 import chess
 import pytest
 
+from merino.app.console import commands, games, loop, terminal
 from merino.app.console import loop as loop_module
-from merino.app.console.commands import COMMANDS, ConsoleCommand
-from merino.app.console.games import pace_of
-from merino.app.console.loop import HINT_AFTER_INTERRUPT, open_session, play_alone, play_demo, run_lines, run_piped
 from merino.app.console.session import Session
-from merino.app.console.terminal import Terminal
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
 from merino.engine.notation.san import looks_like_move
 from merino.engine.search.limits import MAX_MS, Limits
 from merino.engine.search.strength import at_elo, at_level
 from merino.engine.uci import runtime
-from merino.eval.linear.registry import TERMS
-from merino.eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
+from merino.eval.linear import registry, weights
 from tests.talk import Talk
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,7 +32,7 @@ AMBIGUOUS = "4k3/8/8/8/8/8/1R3R2/4K3 w - - 0 1"
 CASTLING = "r3k2r/8/8/3p4/4P3/8/8/R3K2R w KQkq - 0 1"
 
 
-def test_a_typed_move_is_played_and_answered(talk: Talk) -> None:
+def test_a_typed_move_is_played_and_answered(talk):
     text = talk.say("e4")
     assert "move: a5" in text
     assert "depth  3" in text and "-0.25" in text and "1234 nodes" in text and "1...a5" in text
@@ -75,7 +71,7 @@ def test_a_typed_move_is_played_and_answered(talk: Talk) -> None:
             ("there is no file 'nowhere.pgn'", "which the console reads; name a file"),
             "",
         ),
-        (("learn nowhere.pgn 9 6",), (f"terms are numbered 1 to {len(TERMS)}",), ""),
+        (("learn nowhere.pgn 9 6",), (f"terms are numbered 1 to {len(registry.TERMS)}",), ""),
         (('learn "nowhere.pgn', "learn --help"), ("A quotation mark is missing", "--no-match"), ""),
         (("histroy", "xyzzy"), ("did you mean history?", "'xyzzy' is neither a command nor a move"), ""),
         ((START_FEN,), ("type setboard before it",), ""),
@@ -86,7 +82,7 @@ def test_a_typed_move_is_played_and_answered(talk: Talk) -> None:
         (("new", "new", "resume"), ("There is no other game.\n",), ""),
     ],
 )
-def test_what_is_typed_is_answered(talk: Talk, lines: tuple[str, ...], answers: tuple[str, ...], moves: str) -> None:
+def test_what_is_typed_is_answered(talk, lines, answers, moves):
     said = talk.say(*lines)
     assert not [answer for answer in answers if answer not in said], said
     assert talk.moves == moves.split()
@@ -108,7 +104,7 @@ def test_what_is_typed_is_answered(talk: Talk, lines: tuple[str, ...], answers: 
         (CASTLING, "castle", "castle: say O-O to castle on the king's side, O-O-O on the queen's side."),
     ],
 )
-def test_a_rejected_move_says_why_and_changes_nothing(talk: Talk, fen: str, text: str, reason: str) -> None:
+def test_a_rejected_move_says_why_and_changes_nothing(talk, fen, text, reason):
     talk.say(f"setboard {fen}")
     assert reason in talk.say(text).replace("\n", " ")
     assert talk.moves == []
@@ -127,13 +123,13 @@ def test_a_rejected_move_says_why_and_changes_nothing(talk: Talk, fen: str, text
         (f"setboard {CASTLING}\npawn e4 takes d5\ncastle kingside\ncastles long", "e4d5 e8g8 e1c1"),
     ],
 )
-def test_a_move_in_figurines_or_words_is_understood(talk: Talk, text: str, move: str) -> None:
+def test_a_move_in_figurines_or_words_is_understood(talk, text, move):
     talk.say("force", *text.split("\n"))
     assert talk.moves == move.split()
 
 
-def test_names_of_commands_are_unlike_moves_and_differ(talk: Talk) -> None:
-    names = [name for command in COMMANDS for name in command.names]
+def test_names_of_commands_are_unlike_moves_and_differ(talk):
+    names = [name for command in commands.COMMANDS for name in command.names]
     assert len(names) == len(set(names))
     assert not any(looks_like_move(name[:length]) for name in names for length in range(1, len(name) + 1))
     assert "is ambiguous: bench, black, board" in talk.say("b")
@@ -146,12 +142,9 @@ def test_names_of_commands_are_unlike_moves_and_differ(talk: Talk) -> None:
 
 @pytest.mark.parametrize(
     ("lines", "ending"),
-    [
-        (("force", "f3", "e5", "g4", "Qh4#"), "0-1, Black wins by checkmate"),
-        (("e4", "resign"), "0-1, White resigns"),
-    ],
+    [(("force", "f3", "e5", "g4", "Qh4#"), "0-1, Black wins by checkmate"), (("e4", "resign"), "0-1, White resigns")],
 )
-def test_the_end_of_the_game_stops_moves_and_undo_revokes_it(talk: Talk, lines: tuple[str, ...], ending: str) -> None:
+def test_the_end_of_the_game_stops_moves_and_undo_revokes_it(talk, lines, ending):
     assert talk.say(*lines).endswith(f"{ending}.\n")
     for line in ("e4", "go", "resign", "draw", "hint", "auto", "switch", "analyze"):
         assert f"The game is over ({ending})" in talk.say(line)
@@ -160,7 +153,7 @@ def test_the_end_of_the_game_stops_moves_and_undo_revokes_it(talk: Talk, lines: 
     assert talk.session.game.ending is None
 
 
-def test_the_limits_reach_the_search(talk: Talk) -> None:
+def test_the_limits_reach_the_search(talk):
     talk.say("go")
     assert talk.searcher.limits == Limits(movetime=2000)
     for line, limits in (("st 0.5", Limits(movetime=500)), ("sd 7", Limits(depth=7)), ("sn 5000", Limits(nodes=5000))):
@@ -168,7 +161,7 @@ def test_the_limits_reach_the_search(talk: Talk) -> None:
         assert talk.searcher.limits == limits
 
 
-def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
+def test_level_keeps_a_clock_for_each_side(talk):
     talk.say("level 2 0:30 1", "go")
     assert talk.searcher.limits == Limits(time=(30_000, 30_000), increment=(1000, 1000), moves_to_go=2)
     talk.say("go", "go")  # each search takes 1.5 s by the fake's word
@@ -185,11 +178,11 @@ def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("line", ["level 0 10000 0", "level 40 9999:59 3600", "level 0 0:01 0", "st 0.01"])
-def test_the_command_of_a_limit_sets_the_same_one(line: str) -> None:
-    assert pace_of(pace_of(line).command) == pace_of(line)
+def test_the_command_of_a_limit_sets_the_same_one(line):
+    assert games.pace_of(games.pace_of(line).command) == games.pace_of(line)
 
 
-def test_wrong_arguments_are_answered_with_the_usage(talk: Talk) -> None:
+def test_wrong_arguments_are_answered_with_the_usage(talk):
     for line in ("st", "st x", "st -1", "st nan", "sd 0", "sd 1e3", "sn -5", "level 40", "level 0 0 0", "undo x"):
         assert "Usage: " in talk.say(line), line
     for line in ("new 961", "new 960 960", "moves z9", "hash 0", "threads no", "setboard", "go fast", "set pieces x"):
@@ -197,7 +190,7 @@ def test_wrong_arguments_are_answered_with_the_usage(talk: Talk) -> None:
     assert talk.moves == []
 
 
-def test_setboard_takes_a_fen_and_a_bad_one_keeps_the_game(talk: Talk) -> None:
+def test_setboard_takes_a_fen_and_a_bad_one_keeps_the_game(talk):
     talk.say("force", "e4")
     for fen in ("xyz", "8/8/8/8/8/8/8/8 w - - 0 1", "4k3/8/8/8/8/8/8/4K2 w - - 0 1"):
         talk.say(f"setboard {fen}")
@@ -209,8 +202,8 @@ def test_setboard_takes_a_fen_and_a_bad_one_keeps_the_game(talk: Talk) -> None:
     assert "Chess960 position" in talk.say("new 960")
 
 
-def test_weights_are_shown_saved_loaded_and_reset(talk: Talk, tmp_path: Path) -> None:
-    assert str(DEFAULT_FILE) in talk.say("weights")
+def test_weights_are_shown_saved_loaded_and_reset(talk, tmp_path):
+    assert str(weights.DEFAULT_FILE) in talk.say("weights")
     mine = tmp_path / "mine.txt"
     talk.say(f"weights save {mine}")
     mine.write_text(re.sub(r"VAL_Q +[\d ]+", "VAL_Q 999", mine.read_text()))
@@ -219,14 +212,14 @@ def test_weights_are_shown_saved_loaded_and_reset(talk: Talk, tmp_path: Path) ->
     assert "VAL_Q 999" in talk.say("weights")
     assert talk.searcher.calls[-1][0] == "evaluation"
     talk.say("weights reset")
-    assert talk.session.runtime.weights_file == DEFAULT_FILE
+    assert talk.session.runtime.weights_file == weights.DEFAULT_FILE
     mine.write_text("VAL_Q many\n")
     assert f"{mine}:1: 'many' is no number; the weights stay as they were" in talk.say(f"weights load {mine}")
     assert "Cannot write" in talk.say(f"weights save {tmp_path}/mine.txt/deeper")
     assert "Usage: weights" in talk.say("weights burn")
 
 
-def test_hash_and_threads_reach_the_engine(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hash_and_threads_reach_the_engine(talk, monkeypatch):
     talk.say("hash 32", "threads 2")
     assert ("hash", 32) in talk.searcher.calls and ("threads", 2) in talk.searcher.calls
     before = talk.searcher.calls.copy()
@@ -235,10 +228,10 @@ def test_hash_and_threads_reach_the_engine(talk: Talk, monkeypatch: pytest.Monke
     assert "Threads, 1 to " in talk.say("threads")
 
 
-def test_help_lists_every_command_and_explains_each(talk: Talk) -> None:
+def test_help_lists_every_command_and_explains_each(talk):
     overview = talk.say("help")
     assert max(len(row) for row in overview.splitlines()) <= 80
-    for command in COMMANDS:
+    for command in commands.COMMANDS:
         assert command.usage in overview
         assert command.sentence.endswith(".")
         for name in command.names:
@@ -251,7 +244,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_ctrl_c_while_learn_is_loaded_leaves_the_weights(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_learn_is_loaded_leaves_the_weights(talk, monkeypatch):
     module = ModuleType("merino.app.console.learning")
     module.__getattr__ = interrupt  # when `learn_weights` is imported from it
     monkeypatch.setitem(sys.modules, "merino.app.console.learning", module)
@@ -259,7 +252,7 @@ def test_ctrl_c_while_learn_is_loaded_leaves_the_weights(talk: Talk, monkeypatch
 
 
 @pytest.mark.parametrize("line", ["learn --hel", "improve --hel", "explain --hel", "compare --hel", "moves --hel"])
-def test_a_short_help_option_ends_no_console(talk: Talk, capsys: pytest.CaptureFixture[str], line: str) -> None:
+def test_a_short_help_option_ends_no_console(talk, capsys, line):
     talk.say(line)  # which asserts that no exit code comes back
     assert f"usage: {line.split(maxsplit=1)[0]}" in capsys.readouterr().out
 
@@ -267,12 +260,12 @@ def test_a_short_help_option_ends_no_console(talk: Talk, capsys: pytest.CaptureF
 def weights_in(folder: Path, name: str, queen: int) -> Path:
     """A weights file of this name with this value of a queen."""
     path = folder / name
-    path.write_text(re.sub(r"VAL_Q +[\d ]+", f"VAL_Q {queen}", DEFAULT_FILE.read_text()))
+    path.write_text(re.sub(r"VAL_Q +[\d ]+", f"VAL_Q {queen}", weights.DEFAULT_FILE.read_text()))
     return path
 
 
 @pytest.mark.parametrize("option", ["--weights {}", "--weights={}", "--weight {}"])
-def test_learn_works_on_the_weights_named(talk: Talk, tmp_path: Path, data_folder: Path, option: str) -> None:
+def test_learn_works_on_the_weights_named(talk, tmp_path, data_folder, option):
     new, mine, other = (
         weights_in(tmp_path, f"{name}.txt", 900 + at) for at, name in enumerate(("new", "mine", "other"))
     )
@@ -288,9 +281,7 @@ def test_learn_works_on_the_weights_named(talk: Talk, tmp_path: Path, data_folde
     ("line", "start"),
     [("weights reset", "default.txt"), ("weights load {own}", None), ("weights load {mine}", "mine.txt")],
 )
-def test_learn_at_the_console_starts_from_the_weights_in_use(
-    talk: Talk, tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch, line: str, start: str | None
-) -> None:
+def test_learn_at_the_console_starts_from_the_weights_in_use(talk, tmp_path, data_folder, monkeypatch, line, start):
     own, mine = weights_in(data_folder, "weights.txt", 950), weights_in(tmp_path, "mine.txt", 951)
     given = list[str]()
     monkeypatch.setattr("merino.app.console.learning.learn_weights", lambda words, say: given.extend(words))
@@ -299,7 +290,7 @@ def test_learn_at_the_console_starts_from_the_weights_in_use(
     assert [Path(word).name for word in given[:-1]] == ([] if start is None else ["--weights", start])
 
 
-def test_while_a_net_plays_weights_are_shown_saved_and_compared(talk: Talk, tmp_path: Path, data_folder: Path) -> None:
+def test_while_a_net_plays_weights_are_shown_saved_and_compared(talk, tmp_path, data_folder):
     note = "The net gen1 plays; 'option EvalFile <empty>' goes back to the weights.\n"
     mine, new = weights_in(tmp_path, "mine.txt", 951), weights_in(tmp_path, "new.txt", 952)
     talk.say(f"weights load {mine}", "option EvalFile gen1")
@@ -311,14 +302,14 @@ def test_while_a_net_plays_weights_are_shown_saved_and_compared(talk: Talk, tmp_
     assert saved.endswith(note) and answer.endswith(note)
     assert "VAL_Q 952" in talk.say("weights") and "next move uses them" not in answer
     assert "option EvalFile" not in talk.say("option EvalFile <empty>", "weights")
-    assert "gen1.net' is a net" in talk.say(f"weights diff {DEFAULT_FILE.with_name('gen1.net')}")
+    assert "gen1.net' is a net" in talk.say(f"weights diff {weights.DEFAULT_FILE.with_name('gen1.net')}")
     talk.say("weights load gen1")
-    for line in ("weights", f"weights diff {DEFAULT_FILE}"):
+    for line in ("weights", f"weights diff {weights.DEFAULT_FILE}"):
         assert "gen1.net' is a net, which has no weights to list or compare." in talk.say(line)
 
 
 @pytest.mark.parametrize(("line", "moves"), [("e4", ["e2e4", "a7a5"]), ("auto", ["a2a3"])])
-def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk, line: str, moves: list[str]) -> None:
+def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk, line, moves):
     talk.searcher.endless = True
     talk.searcher.on_start = _thread.interrupt_main
     before = signal.getsignal(signal.SIGINT)
@@ -326,19 +317,19 @@ def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk, line: s
     assert talk.moves == moves and signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_at_the_prompt_gives_a_hint_and_goes_on(talk: Talk) -> None:
+def test_ctrl_c_at_the_prompt_gives_a_hint_and_goes_on(talk):
     lines = iter([interrupt, lambda: "force", lambda: "e4", lambda: None])
-    assert run_lines(talk.session, lambda prompt: next(lines)()) == 0
-    assert HINT_AFTER_INTERRUPT in talk.out.getvalue()
+    assert loop.run_lines(talk.session, lambda prompt: next(lines)()) == 0
+    assert loop.HINT_AFTER_INTERRUPT in talk.out.getvalue()
     assert talk.moves == ["e2e4"]
 
 
-def test_an_internal_error_does_not_end_the_session(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_does_not_end_the_session(talk, monkeypatch):
     def fail(session: Session, text: str) -> int | None:
         raise ZeroDivisionError("so it goes")
 
     monkeypatch.setattr(loop_module, "_played", fail)
-    assert run_piped(talk.session, io.BytesIO(b"e4\nfen\n")) == 0
+    assert loop.run_piped(talk.session, io.BytesIO(b"e4\nfen\n")) == 0
     assert "ZeroDivisionError: so it goes" in talk.out.getvalue()
     assert START_FEN in talk.out.getvalue()
 
@@ -346,8 +337,8 @@ def test_an_internal_error_does_not_end_the_session(talk: Talk, monkeypatch: pyt
 @pytest.mark.parametrize(
     "script", [b"", b"\n", b"e4", b"e4\r\n", b"force\ne4\ne5\n", b"quit\ne4\n", b"exit", b"\x00\xff\n"]
 )
-def test_piped_input_ends_with_exit_code_0(talk: Talk, script: bytes) -> None:
-    assert run_piped(talk.session, io.BytesIO(script)) == 0
+def test_piped_input_ends_with_exit_code_0(talk, script):
+    assert loop.run_piped(talk.session, io.BytesIO(script)) == 0
     assert talk.out.getvalue().endswith("\n")
     assert b"quit" not in script or talk.moves == []
     if script.startswith(b"force"):
@@ -356,13 +347,13 @@ def test_piped_input_ends_with_exit_code_0(talk: Talk, script: bytes) -> None:
         )
 
 
-def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only() -> None:
-    assert "\r" in Talk(Terminal(colour=True, unicode=True, rewrites=True)).say("e4")
+def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only():
+    assert "\r" in Talk(terminal.Terminal(colour=True, unicode=True, rewrites=True)).say("e4")
     plain = Talk().say("e4", "d", "eval")
     assert "\r" not in plain and "\x1b" not in plain and plain.isascii()
 
 
-def test_a_real_session_over_a_pipe_plays_explains_and_hands_the_rest_to_uci() -> None:
+def test_a_real_session_over_a_pipe_plays_explains_and_hands_the_rest_to_uci():
     done = subprocess.run(
         [sys.executable, "-m", "merino", "console"],
         input="sd 4\ne4\nNf3\neval\nmoves\nhistory\nuci\nposition startpos moves e2e4\ngo depth 2\n",
@@ -370,47 +361,45 @@ def test_a_real_session_over_a_pipe_plays_explains_and_hands_the_rest_to_uci() -
         text=True,
         timeout=300,
         cwd=ROOT,
-        env=os.environ | {ENVIRONMENT_VARIABLE: str(DEFAULT_FILE)},
+        env=os.environ | {weights.ENVIRONMENT_VARIABLE: str(weights.DEFAULT_FILE)},
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     play, _, protocol = done.stdout.partition("White(3): uci\n")
-    assert play.startswith("Merino ") and f"Weights: {DEFAULT_FILE}" in play and play.count("move: ") == 2
+    assert play.startswith("Merino ") and f"Weights: {weights.DEFAULT_FILE}" in play and play.count("move: ") == 2
     assert "White(3): history\n1. e4 " in play
     assert protocol.startswith("id name Merino") and protocol.count("uciok\n") == 1 and "bestmove " in protocol
 
 
-def test_a_faulty_weights_file_is_reported_and_the_shipped_one_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(DEFAULT_FILE))
+def test_a_faulty_weights_file_is_reported_and_the_shipped_one_used(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv(weights.ENVIRONMENT_VARIABLE, str(weights.DEFAULT_FILE))
     bad = tmp_path / "bad.txt"
     bad.write_text("VAL_P 100\nVAL_P 100\n")
-    open_session(16, 1, str(bad))
-    assert f"{bad}:2: VAL_P is given twice; not used.\nWeights: {DEFAULT_FILE}\n" in capsys.readouterr().out
+    loop.open_session(16, 1, str(bad))
+    assert f"{bad}:2: VAL_P is given twice; not used.\nWeights: {weights.DEFAULT_FILE}\n" in capsys.readouterr().out
 
 
-def test_a_demo_is_a_legal_game_that_stops_after_so_many_plies(capsys: pytest.CaptureFixture[str]) -> None:
-    assert play_demo(["--maxmoves", "6", "--movetime", "20"]) == 0
+def test_a_demo_is_a_legal_game_that_stops_after_so_many_plies(capsys):
+    assert loop.play_demo(["--maxmoves", "6", "--movetime", "20"]) == 0
     text, board = capsys.readouterr().out, chess.Board()
     for word in text[text.index("\n1. ") :].split("\n\n", maxsplit=1)[0].split():
         if not word.endswith("."):
             board.push_san(word)
     assert board.ply() == text.count("depth") == 12 and "Stopped after 12 plies" in text
     assert text.count("a  b  c  d  e  f  g  h") == 3  # at the start, after ten, and at the end
-    session = Session(runtime.Runtime(1), Terminal(), sys.stdout)
-    session.game.position, session.game.pace = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1"), pace_of("sd 3")
-    play_alone(session, 10)
+    session = Session(runtime.Runtime(1), terminal.Terminal(), sys.stdout)
+    session.game.position, session.game.pace = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1"), games.pace_of("sd 3")
+    loop.play_alone(session, 10)
     text = capsys.readouterr().out
     assert "Ra8#" in text and "+M1" in text
     assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")
 
 
-ENDING_GAMES = [entry for entry in COMMANDS if entry.ends_game]
+ENDING_GAMES = [entry for entry in commands.COMMANDS if entry.ends_game]
 ENDING = {"new", "resume", "resign", "draw", "setboard", "edit", "load", "uci", "quit"}
 
 
-def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk) -> None:
+def test_no_single_letter_costs_the_game_or_ends_the_console(talk):
     for letter in sorted({*string.ascii_letters} - {*"uU"}):  # u is the short name of undo
         talk.say("setboard " + START_FEN, "force", "e4", "e5")
         game, text = talk.session.position, talk.say(letter)  # which fails where the console would end
@@ -419,7 +408,7 @@ def test_no_single_letter_costs_the_game_or_ends_the_console(talk: Talk) -> None
 
 
 @pytest.mark.parametrize("entry", ENDING_GAMES, ids=lambda entry: entry.name)
-def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, entry: ConsoleCommand) -> None:
+def test_what_ends_a_game_is_obeyed_only_in_full(talk, entry):
     assert {entry.name for entry in ENDING_GAMES} == ENDING
     talk.say("force", "e4", "e5")
     for short in {name[:end] for name in entry.names for end in range(1, len(name))} - {"u"}:
@@ -429,7 +418,7 @@ def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, entry: ConsoleComma
 
 
 @pytest.mark.parametrize("line", ["new", "new 960 17", f"setboard {AMBIGUOUS}", "edit -e4"])
-def test_resume_brings_back_the_game_that_was_left_and_then_the_other(talk: Talk, line: str) -> None:
+def test_resume_brings_back_the_game_that_was_left_and_then_the_other(talk, line):
     talk.say("force", "e4", "e5", "Nf3", "undo", "flip")
     before = talk.session.position.fen()
     assert "The earlier game is kept; resume returns to it." in talk.say(line)
@@ -441,7 +430,7 @@ def test_resume_brings_back_the_game_that_was_left_and_then_the_other(talk: Talk
     assert talk.say("redo") == "played again: Nf3\n"
 
 
-def test_resume_changes_between_two_games_each_with_its_end_its_level_and_its_clocks(talk: Talk) -> None:
+def test_resume_changes_between_two_games_each_with_its_end_its_level_and_its_clocks(talk):
     talk.say("level 0 10 5", "skill 3", "e4")
     clock = str(talk.session.game.pace)
     talk.say("resign", "new", "level 0 5 0", "skill 9", "d4")
@@ -452,7 +441,7 @@ def test_resume_changes_between_two_games_each_with_its_end_its_level_and_its_cl
     assert talk.moves[0] == "d2d4"
 
 
-def test_a_list_of_moves_is_played_and_answered_where_it_is_the_engines_turn(talk: Talk) -> None:
+def test_a_list_of_moves_is_played_and_answered_where_it_is_the_engines_turn(talk):
     assert "move:" not in talk.say("1. e4 e5")
     assert talk.moves == ["e2e4", "e7e5"]
     assert talk.say("2.Nf3 Nc6 3. Bb5").count("move:") == 1
@@ -461,7 +450,7 @@ def test_a_list_of_moves_is_played_and_answered_where_it_is_the_engines_turn(tal
     assert len(talk.moves) == 6 or talk.moves[6:] == ["d2d4", "d7d5"]
 
 
-def test_help_waits_between_pages_for_a_person(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_waits_between_pages_for_a_person(talk, monkeypatch):
     whole, asked = talk.say("help"), list[str]()
     monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((80, 20)))
 
@@ -476,7 +465,7 @@ def test_help_waits_between_pages_for_a_person(talk: Talk, monkeypatch: pytest.M
     assert talk.say("help") == whole
 
 
-def test_skill_sets_and_shows_the_level(talk: Talk) -> None:
+def test_skill_sets_and_shows_the_level(talk):
     assert talk.say("skill 3") == talk.say("skill") == f"Level 3, about {at_level(3).elo} Elo.\n"
     assert talk.session.runtime.searcher.strength is not None
     assert talk.say("skill 20") == talk.say("skill") == "Full strength.\n"

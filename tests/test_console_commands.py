@@ -2,16 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from merino.app.console.commands import COMMANDS
-from merino.app.console.explaining import run_compare, run_explain, run_moves
-from merino.app.console.loop import completions
-from merino.app.console.terminal import Terminal
-from merino.core.board.bitboard import BLACK
-from merino.core.board.fen import START_FEN
+from merino.app.console import commands, explaining, loop, terminal
+from merino.core.board import bitboard, fen
 from merino.engine.search.limits import Limits, Score
 from merino.engine.uci.options import OPTIONS
 from merino.eval.linear.weights import SHIPPED
@@ -22,7 +17,7 @@ AFTER_TRAINING = SHIPPED / "greko2015-after-training.txt"
 CAPTURES = "3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1"
 
 
-def test_one_may_play_either_side(talk: Talk) -> None:
+def test_one_may_play_either_side(talk):
     assert "You play Black." in talk.say("black")
     assert talk.moves == ["a2a3"]
     assert talk.session.game.is_flipped
@@ -33,17 +28,17 @@ def test_one_may_play_either_side(talk: Talk) -> None:
     assert len(talk.moves) == 4
     assert not talk.session.game.is_flipped
     assert "You play Black." in talk.say("e4", "switch")
-    assert len(talk.moves) == 7 and talk.session.position.turn == BLACK
+    assert len(talk.moves) == 7 and talk.session.position.turn == bitboard.BLACK
 
 
 @pytest.mark.parametrize(("score", "is_accepted"), [(30, True), (0, True), (-1, False), (-300, False)])
-def test_the_engine_takes_a_draw_unless_it_is_ahead(talk: Talk, score: int, is_accepted: bool) -> None:
+def test_the_engine_takes_a_draw_unless_it_is_ahead(talk, score, is_accepted):
     talk.searcher.score = Score(score)  # for the side to move: the person
     assert ("1/2-1/2, a draw by agreement." in talk.say("draw")) == is_accepted
     assert (talk.session.game.ending is not None) == is_accepted
 
 
-def test_time_shows_the_limit_and_what_was_used(talk: Talk) -> None:
+def test_time_shows_the_limit_and_what_was_used(talk):
     assert "it has thought 0.0 s for White and 0.0 s for Black" in talk.say("time")
     talk.say("e4", "e5", "Nf3", "st 3")
     text = talk.say("time")
@@ -51,7 +46,7 @@ def test_time_shows_the_limit_and_what_was_used(talk: Talk) -> None:
     assert "0.0 s for White and 4.5 s for Black" in text
 
 
-def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk: Talk) -> None:
+def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk):
     talk.searcher.second_line = True
     assert "-5.00" not in talk.say("hint")
     text = talk.say("analyze")
@@ -65,7 +60,7 @@ def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk: Talk) -> No
     assert talk.moves == []
 
 
-def test_analysis_and_an_offer_of_a_draw_are_searched_at_full_strength(talk: Talk) -> None:
+def test_analysis_and_an_offer_of_a_draw_are_searched_at_full_strength(talk):
     """For a script the limits of an analysis are those of a move, which a level plays weaker."""
     found = []
     talk.searcher.on_start = lambda: found.append(talk.searcher.is_analysing)
@@ -84,9 +79,7 @@ def test_analysis_and_an_offer_of_a_draw_are_searched_at_full_strength(talk: Tal
         ("go", [["", "undo", ""], []], ["undo", ""]),  # the last Enter belongs to what comes before it
     ],
 )
-def test_what_is_typed_while_the_engine_thinks_stops_it_or_waits(
-    talk: Talk, command: str, overheard: list[list[str]], waiting: list[str]
-) -> None:
+def test_what_is_typed_while_the_engine_thinks_stops_it_or_waits(talk, command, overheard, waiting):
     talk.session.is_live = talk.searcher.endless = True
     lines = iter(overheard)
     talk.session.overhear = lambda: next(lines, [])
@@ -96,7 +89,7 @@ def test_what_is_typed_while_the_engine_thinks_stops_it_or_waits(
         talk.say("analyze")  # what still waits ends the next one too
 
 
-def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
+def test_explain_shows_the_terms_a_move_changes(talk):
     assert "e4" in talk.say("explain startpos e4 --static")
     assert "VAL_P" in talk.say("explain startpos") and "VAL_P" in talk.say("explain 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
     text = talk.say("explain Nf3")
@@ -108,14 +101,22 @@ def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     assert "VAL_P                  +100.0" in talk.say("explain exd5")
 
 
-def test_the_console_explains_with_the_options_of_the_shell(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_console_explains_with_the_options_of_the_shell(talk, capsys):
     talk.say(f"setboard {CAPTURES}")
     weights = str(talk.session.runtime.weights_file)
     for typed, shell, words in (
-        ("explain exd5 --static --shapley --json", run_explain, ["exd5", "--static", "--shapley", "--json"]),
-        ("explain --shapley --json", run_explain, ["--shapley", "--json"]),
-        ("compare exd5 Ke2 --static --shapley --json", run_compare, ["exd5", "Ke2", "--static", "--shapley", "--json"]),
-        ("moves eval --shapley --error 3 --json", run_moves, ["--static", "--shapley", "--error", "3", "--json"]),
+        ("explain exd5 --static --shapley --json", explaining.run_explain, ["exd5", "--static", "--shapley", "--json"]),
+        ("explain --shapley --json", explaining.run_explain, ["--shapley", "--json"]),
+        (
+            "compare exd5 Ke2 --static --shapley --json",
+            explaining.run_compare,
+            ["exd5", "Ke2", "--static", "--shapley", "--json"],
+        ),
+        (
+            "moves eval --shapley --error 3 --json",
+            explaining.run_moves,
+            ["--static", "--shapley", "--error", "3", "--json"],
+        ),
     ):
         assert shell([CAPTURES, *words, "--weights", weights]) == 0
         assert json.loads(talk.say(typed)) == json.loads(capsys.readouterr().out)
@@ -125,7 +126,7 @@ def test_the_console_explains_with_the_options_of_the_shell(talk: Talk, capsys: 
     assert talk.moves == []
 
 
-def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:
+def test_eval_takes_another_weights_file(talk, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text(AFTER_TRAINING.read_text().replace("KnightCenter           27", "KnightCenter 13"))
     talk.say(f"weights load {AFTER_TRAINING}")
@@ -136,8 +137,8 @@ def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:
     assert "learned.txt" in talk.say("explain --beside learned")
 
 
-def test_settings_change_how_the_board_is_shown() -> None:
-    talk = Talk(Terminal(colour=True, unicode=True, rewrites=True))
+def test_settings_change_how_the_board_is_shown():
+    talk = Talk(terminal.Terminal(colour=True, unicode=True, rewrites=True))
     assert "♞" in talk.say("d")
     assert "♞" not in talk.say("set pieces ascii") and " N " in talk.say("d")
     assert "♞" in talk.say("set  pieces  unicode")
@@ -150,7 +151,7 @@ def test_settings_change_how_the_board_is_shown() -> None:
     assert "Usage: set NAME VALUE" in talk.say("set moon on")
 
 
-def test_an_option_takes_the_name_of_a_file_in_quotes(talk: Talk, tmp_path: Path) -> None:
+def test_an_option_takes_the_name_of_a_file_in_quotes(talk, tmp_path):
     net = tmp_path / "my own.net"
     net.write_bytes((SHIPPED / "gen1.net").read_bytes())
     for name in (f'"{net}"', f"'{net}'", str(net)):
@@ -158,7 +159,7 @@ def test_an_option_takes_the_name_of_a_file_in_quotes(talk: Talk, tmp_path: Path
         assert talk.session.runtime.net_file == net
 
 
-def test_weights_are_compared_with_a_file(talk: Talk, tmp_path: Path) -> None:
+def test_weights_are_compared_with_a_file(talk, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text(AFTER_TRAINING.read_text().replace("KnightCenter           27", "KnightCenter 13"))
     talk.say(f"weights load {AFTER_TRAINING}")
@@ -174,7 +175,7 @@ def test_weights_are_compared_with_a_file(talk: Talk, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
-def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_keeps_within_the_width_of_the_terminal(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     talk = Talk()
     talk.session.is_live, talk.session.shows_board = True, False
@@ -186,7 +187,7 @@ def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: py
         "xyzzy",
         "Qh5",
         "option",
-        *(f"help {command.name}" for command in COMMANDS),
+        *(f"help {command.name}" for command in commands.COMMANDS),
     ]
     if width >= 60:
         lines += ["eval", "terms"]
@@ -208,8 +209,8 @@ def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: py
         (("setboard 4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", "threat"), ("In check no threat is looked for.\n",)),
         (("edit -b1 -g1 -h1 -d8 qd4", "fen"), ("rnb1kbnr/pppppppp/8/8/3q4/8/PPPPPPPP/R1BQKB2 w Qkq - ",)),
         (("edit clear Kg1 Ra1 kg8 black", "fen"), ("6k1/8/8/8/8/8/8/R5K1 b - - 0 1",)),
-        (("edit -e1", "fen"), ("king", START_FEN)),
-        (("edit Qd9", "edit Xd1", "edit Q", "edit nonsense", "fen"), ("Usage: edit", START_FEN)),
+        (("edit -e1", "fen"), ("king", fen.START_FEN)),
+        (("edit Qd9", "edit Xd1", "edit Q", "edit nonsense", "fen"), ("Usage: edit", fen.START_FEN)),
         (("pieces attributed",), ("Attributed",)),
         (("option EvalFile gen1", "pieces attributed"), ("gen1", "nothing to pieces; try pieces shapley.\n")),
         (("option EvalFile gen1", "pieces relative"), ("Relative",)),
@@ -223,12 +224,12 @@ def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: py
         (("option UCI_Elo 1800", "skill"), ("Full strength.\n",)),
     ],
 )
-def test_what_is_typed_is_answered(talk: Talk, lines: tuple[str, ...], answers: tuple[str, ...]) -> None:
+def test_what_is_typed_is_answered(talk, lines, answers):
     said = talk.say(*lines)
     assert not [answer for answer in answers if answer not in said], said
 
 
-def test_options_are_listed_and_reach_the_engine(talk: Talk) -> None:
+def test_options_are_listed_and_reach_the_engine(talk):
     overview = " ".join(talk.say("option").split())
     assert OPTIONS["multipv"].sentence.removesuffix(".") + " (1 to 256)." in overview and "MultiPV, now 1 " in overview
     assert "WeightsFile, now default.txt" in overview
@@ -237,7 +238,7 @@ def test_options_are_listed_and_reach_the_engine(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("way", ["shapley", "removal"])
-def test_one_way_of_valuing_pieces_is_shown_alone(talk: Talk, way: str) -> None:
+def test_one_way_of_valuing_pieces_is_shown_alone(talk, way):
     said = talk.say(f"setboard {CAPTURES}", f"pieces {way}")
     assert ("Shapley" in said, "Removal" in said) == (way == "shapley", way == "removal")
     score = talk.session.runtime.evaluation.explain(talk.session.position.record).score_white
@@ -263,8 +264,8 @@ def test_one_way_of_valuing_pieces_is_shown_alone(talk: Talk, way: str) -> None:
         ("xyzzy N", []),
     ],
 )
-def test_completion_follows_the_usage_of_a_command(talk: Talk, tmp_path: Path, line: str, offered: list[str]) -> None:
+def test_completion_follows_the_usage_of_a_command(talk, tmp_path, line, offered):
     (tmp_path / "games.pgn").touch()
     (tmp_path / "folder").mkdir()
     line = line.format(tmp_path)
-    assert completions(talk.session, line, line.split(" ")[-1]) == [name.format(tmp_path) for name in offered]
+    assert loop.completions(talk.session, line, line.split(" ")[-1]) == [name.format(tmp_path) for name in offered]

@@ -13,10 +13,8 @@ import pytest
 
 from merino.app.console import games
 from merino.core.board.fen import START_FEN
-from merino.core.common import files
-from merino.core.common.about import NAME, __version__
+from merino.core.common import about, files
 from merino.formats.sources import as_named
-from tests.talk import Talk
 
 ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
 
@@ -54,7 +52,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "games.pgn"
 
 
-def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk: Talk, path: Path) -> None:
+def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk, path):
     assert talk.say("e4", "Nf3", f"save {path}").endswith(f"Saved in {path}\n")
     assert talk.say("pgn") == path.read_text()
     (game,) = games_in(path)
@@ -66,7 +64,7 @@ def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk: Talk, path: P
         "Date": datetime.date.today().strftime("%Y.%m.%d"),
         "Round": "-",
         "White": "Human",
-        "Black": f"{NAME} {__version__}",
+        "Black": f"{about.NAME} {about.__version__}",
         "Result": "*",
     }
 
@@ -78,9 +76,7 @@ def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk: Talk, path: P
         ("new 960 0", {"Variant": "Chess960"}, ("d4", "d5")),
     ],
 )
-def test_a_game_from_a_position_is_saved_with_it(
-    talk: Talk, path: Path, begin: str, headers: dict[str, str], moves: tuple[str, ...]
-) -> None:
+def test_a_game_from_a_position_is_saved_with_it(talk, path, begin, headers, moves):
     talk.say(begin, "force", *moves, f"save {path}")
     (game,) = games_in(path)
     assert headers.items() <= dict(game.headers).items() and moves_of(game) == talk.moves
@@ -102,7 +98,7 @@ def test_a_game_from_a_position_is_saved_with_it(
         (("force", "e4", "resign", "new"), "*"),
     ],
 )
-def test_the_result_is_saved(talk: Talk, path: Path, lines: tuple[str, ...], result: str) -> None:
+def test_the_result_is_saved(talk, path, lines, result):
     talk.say(*lines, f"save {path}")
     (game,) = games_in(path)
     assert game.headers["Result"] == result
@@ -110,7 +106,7 @@ def test_the_result_is_saved(talk: Talk, path: Path, lines: tuple[str, ...], res
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "with a byte order mark"])
-def test_a_second_game_is_added_to_the_file(talk: Talk, path: Path, mark: str) -> None:
+def test_a_second_game_is_added_to_the_file(talk, path, mark):
     path.write_text(mark + TWO_GAMES, encoding="utf-8")
     assert "Saved as game 3 of" in talk.say("force", "e4", f"save {path}")
     assert "Saved as game 4 of" in talk.say("new", "force", "d4", f"save {path}")
@@ -118,7 +114,7 @@ def test_a_second_game_is_added_to_the_file(talk: Talk, path: Path, mark: str) -
     assert path.read_text(encoding="utf-8").startswith(mark + TWO_GAMES)
 
 
-def test_a_save_waits_for_that_of_another_console(talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_waits_for_that_of_another_console(talk, path, monkeypatch):
     def save_another() -> None:
         with files.held(path):
             is_held.set()
@@ -138,7 +134,7 @@ def test_a_save_waits_for_that_of_another_console(talk: Talk, path: Path, monkey
     assert len(games_in(path)) == 3 and list(path.parent.iterdir()) == [path]
 
 
-def test_saving_again_after_more_moves_replaces_the_shorter_game(talk: Talk, path: Path) -> None:
+def test_saving_again_after_more_moves_replaces_the_shorter_game(talk, path):
     path.write_text(TWO_GAMES, encoding="utf-8")
     talk.say("force", "e4", f"save {path}", "e5", f"save {path}")
     assert [len(moves_of(game)) for game in games_in(path)] == [5, 2, 2]
@@ -146,7 +142,7 @@ def test_saving_again_after_more_moves_replaces_the_shorter_game(talk: Talk, pat
     assert [moves_of(game)[-1] for game in games_in(path)[2:]] == ["e7e5", "c7c5"]
 
 
-def test_a_file_whose_name_ends_in_gz_is_compressed(talk: Talk, tmp_path: Path) -> None:
+def test_a_file_whose_name_ends_in_gz_is_compressed(talk, tmp_path):
     path = tmp_path / "games.pgn.gz"
     path.write_bytes(gzip.compress(TWO_GAMES.encode()))
     assert "Saved as game 3 of" in talk.say("force", "e4", f"save {path}")
@@ -158,9 +154,7 @@ def test_a_file_whose_name_ends_in_gz_is_compressed(talk: Talk, tmp_path: Path) 
     assert path.read_text() == TWO_GAMES
 
 
-def test_a_file_that_is_no_pgn_or_cannot_be_written_stays(
-    talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_no_pgn_or_cannot_be_written_stays(talk, path, monkeypatch):
     path.write_text("my diary\n")
     assert "is not a PGN file: choose another name" in talk.say("force", "e4", f"save {path}")
     assert path.read_text() == "my diary\n"
@@ -177,7 +171,7 @@ def test_a_file_that_is_no_pgn_or_cannot_be_written_stays(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_game_is_loaded_by_its_number(talk: Talk, path: Path) -> None:
+def test_a_game_is_loaded_by_its_number(talk, path):
     path.write_text("\ufeff" + TWO_GAMES, encoding="utf-8")
     assert talk.say(f"load {path}") == "Game 1: Anderssen - Kieseritzky, 1-0, 5 plies.\n"
     assert talk.moves == ["e2e4", "e7e5", "f2f4", "e5f4", "f1c4"]
@@ -187,7 +181,7 @@ def test_a_game_is_loaded_by_its_number(talk: Talk, path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
-def test_games_and_positions_are_loaded_from_compressed_files(talk: Talk, path: Path, ending: str) -> None:
+def test_games_and_positions_are_loaded_from_compressed_files(talk, path, ending):
     compressed = path.with_suffix(f".pgn{ending}")
     compressed.write_bytes(as_named(compressed, f"\ufeff{TWO_GAMES}".encode()))
     assert "Game 2: Ünal - B" in talk.say(f"load {compressed} 2")
@@ -206,13 +200,13 @@ def test_games_and_positions_are_loaded_from_compressed_files(talk: Talk, path: 
         ("between", TWO_GAMES.replace('[Event "Se', 'Well played!\n\n[Event "Se')),
     ],
 )
-def test_text_between_the_games_of_a_file_is_not_counted(talk: Talk, path: Path, place: str, text: str) -> None:
+def test_text_between_the_games_of_a_file_is_not_counted(talk, path, place, text):
     path.write_text(text, encoding="utf-8")
     assert "Game 1: Anderssen" in talk.say(f"load {path}"), place
     assert "Game 2: Ünal" in talk.say(f"load {path} 2"), place
 
 
-def test_names_in_latin_1_are_loaded_and_saved_as_they_are(talk: Talk, path: Path) -> None:
+def test_names_in_latin_1_are_loaded_and_saved_as_they_are(talk, path):
     path.write_bytes('[White "J\xf6rg"]\r\n[Black "\u00dcnal"]\r\n\r\n1. e4 *\r\n'.encode("latin-1"))
     assert "Game 1: Jörg - Ünal" in talk.say(f"load {path}")
     assert '[White "Jörg"]' in talk.say("pgn")
@@ -220,7 +214,7 @@ def test_names_in_latin_1_are_loaded_and_saved_as_they_are(talk: Talk, path: Pat
     assert 'id "Jörg";' in talk.say(f"load {path}")
 
 
-def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk: Talk, path: Path) -> None:
+def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk, path):
     path.write_text(TWO_GAMES, encoding="utf-8")
     talk.say(f"load {path} 2")
     kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
@@ -235,14 +229,14 @@ def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk: Talk, 
     ("answer", "line", "result"),
     [("*", "resign", "0-1"), ("*", "draw", "1/2-1/2"), ("*", "fen", "*"), ("1-0", "fen", "1-0")],
 )
-def test_a_loaded_game_gets_its_result(talk: Talk, path: Path, answer: str, line: str, result: str) -> None:
+def test_a_loaded_game_gets_its_result(talk, path, answer, line, result):
     path.write_text(f'[Event "?"]\n[White "A"]\n[Result "{answer}"]\n\n1. e4 e5 {answer}\n')
     talk.say("force", f"load {path}", line)
     kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
     assert kept is not None and (kept.headers["White"], kept.headers["Result"]) == ("A", result)
 
 
-def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
+def test_a_position_is_loaded_by_its_line(talk, path):
     path.write_text(f'# positions\n{START_FEN}\n\n4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id "pawn";\n')
     talk.say(f"load {path}")
     assert talk.session.position.fen() == START_FEN
@@ -264,7 +258,7 @@ def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
         ('[Variant "Atomic"]\n\n1. e4 *\n', 1, "is one of atomic, which merino does not play"),
     ],
 )
-def test_what_cannot_be_loaded_is_reported(talk: Talk, path: Path, content: str, number: int, fault: str) -> None:
+def test_what_cannot_be_loaded_is_reported(talk, path, content, number, fault):
     path.write_text(content, encoding="utf-8")
     talk.say("force", "e4")
     said = talk.say(f"load {path} {number}").lower()
@@ -273,7 +267,7 @@ def test_what_cannot_be_loaded_is_reported(talk: Talk, path: Path, content: str,
 
 
 @pytest.mark.parametrize("variant", ["From Position", "Chess 960", "wild/2"])
-def test_a_game_of_chess_under_another_name_is_loaded(talk: Talk, path: Path, variant: str) -> None:
+def test_a_game_of_chess_under_another_name_is_loaded(talk, path, variant):
     path.write_text(f'[Variant "{variant}"]\n[SetUp "1"]\n[FEN "{ENDGAME}"]\n\n1. e4 *\n')
     talk.say(f"load {path}")
     assert talk.moves == ["e2e4"]
@@ -290,9 +284,7 @@ def test_a_game_of_chess_under_another_name_is_loaded(talk: Talk, path: Path, va
         ("1. d4 d4) d5 *", "illegal san", "d2d4 d7d5"),
     ],
 )
-def test_a_game_with_a_faulty_move_is_loaded_up_to_it(
-    talk: Talk, path: Path, text: str, fault: str, moves: str
-) -> None:
+def test_a_game_with_a_faulty_move_is_loaded_up_to_it(talk, path, text, fault, moves):
     path.write_text(f"{text}\n")
     assert f"The rest of it cannot be read: {fault}" in talk.say(f"load {path}")
     assert talk.moves == moves.split()

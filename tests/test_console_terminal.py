@@ -72,7 +72,7 @@ def keyboard(tmp_path: Path) -> Iterator[Keyboard]:
         return  # it has ended as it should
 
 
-def test_a_game_outlives_the_console_however_it_ends(tmp_path: Path) -> None:
+def test_a_game_outlives_the_console_however_it_ends(tmp_path):
     console = Keyboard(environment(tmp_path))
     console.expect(r"White\(1\):", STARTING_SECONDS)
     console.type("sd 1\re4\r")
@@ -94,7 +94,7 @@ def test_a_game_outlives_the_console_however_it_ends(tmp_path: Path) -> None:
     os.close(console.terminal)
 
 
-def test_a_person_plays_interrupts_and_leaves(keyboard: Keyboard) -> None:
+def test_a_person_plays_interrupts_and_leaves(keyboard):
     greeting = keyboard.expect(r"White\(1\):", STARTING_SECONDS)
     assert "\x1b[38;5;231;48;5;" in greeting and "♞" in greeting
     keyboard.type("sd 3\r")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.app.console.games import DamagedGameError, UnfinishedFile, read_kept
-from merino.app.console.loop import run_lines
+from merino.app.console import games, loop
 from merino.core.board.fen import START_FEN
 from merino.engine.search.strength import at_level
 from tests.talk import Talk
@@ -43,7 +42,7 @@ class Console(Talk):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.session.unfinished = self.unfinished = UnfinishedFile(
+        self.session.unfinished = self.unfinished = games.UnfinishedFile(
             folder / "unfinished" / "1.pgn", self.session.say_wrapped
         )
         self.session.offer_unfinished()
@@ -57,7 +56,7 @@ class Console(Talk):
         """What the loop of the prompt prints for these lines; None is the end of the input."""
         self.out.truncate(0)
         rest = iter(lines)
-        run_lines(self.session, lambda prompt: next(rest))
+        loop.run_lines(self.session, lambda prompt: next(rest))
         return self.out.getvalue()
 
 
@@ -79,10 +78,10 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def first_move(path: Path) -> str:
-    return read_kept(path.read_text()).position.moves[0].uci()
+    return games.read_kept(path.read_text()).position.moves[0].uci()
 
 
-def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callable[[], Console]) -> None:
+def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start):
     first = start()
     first.run("level 40 5 2", "skill 3", "e4", "Nf3", "black", "undo 1", "undo 2", None)
     first.leave()
@@ -99,7 +98,7 @@ def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callab
     assert theirs.pgn() == mine.pgn()
 
 
-def test_a_game_that_an_older_merino_kept_goes_on(start: Callable[[], Console], tmp_path: Path) -> None:
+def test_a_game_that_an_older_merino_kept_goes_on(start, tmp_path):
     file = tmp_path / "unfinished" / "1.pgn"
     file.parent.mkdir()
     file.write_text(TODAYS)
@@ -117,11 +116,11 @@ def test_a_game_that_an_older_merino_kept_goes_on(start: Callable[[], Console], 
     assert "a game of 20" in start().greeting
 
 
-def test_a_game_is_kept_before_the_engine_thinks(start: Callable[[], Console], tmp_path: Path) -> None:
+def test_a_game_is_kept_before_the_engine_thinks(start, tmp_path):
     console, seen = start(), []
     console.searcher.on_start = lambda: seen.append(files_in(tmp_path)[0].read_text())
     console.say("e4")
-    assert [read_kept(text).kept_words for text in seen] == ["1 move, you are White"]
+    assert [games.read_kept(text).kept_words for text in seen] == ["1 move, you are White"]
     files_in(tmp_path)[0].write_text(seen[0])  # as if the window had been closed then
     console.leave()
     again = start()
@@ -140,13 +139,13 @@ def test_a_game_is_kept_before_the_engine_thinks(start: Callable[[], Console], t
         ("Person", "Grey"),
     ],
 )
-def test_a_kept_game_with_values_that_cannot_be_is_damaged(tag: str, value: str) -> None:
-    read_kept(TODAYS)
-    with pytest.raises(DamagedGameError):
-        read_kept(re.sub(rf'\[{tag} ".*"\]', f'[{tag} "{value}"]', TODAYS))
+def test_a_kept_game_with_values_that_cannot_be_is_damaged(tag, value):
+    games.read_kept(TODAYS)
+    with pytest.raises(games.DamagedGameError):
+        games.read_kept(re.sub(rf'\[{tag} ".*"\]', f'[{tag} "{value}"]', TODAYS))
 
 
-def test_a_chess960_game_from_a_position_is_kept(start: Callable[[], Console]) -> None:
+def test_a_chess960_game_from_a_position_is_kept(start):
     first = start()
     first.say("new 960 0", "force", "d4", "d5")
     first.leave()
@@ -157,7 +156,7 @@ def test_a_chess960_game_from_a_position_is_kept(start: Callable[[], Console]) -
     assert second.session.position.start_fen() == first.session.position.start_fen() != START_FEN
 
 
-def test_a_loaded_game_that_was_played_on_and_taken_back_is_kept(start: Callable[[], Console], tmp_path: Path) -> None:
+def test_a_loaded_game_that_was_played_on_and_taken_back_is_kept(start, tmp_path):
     path = tmp_path / "old.pgn"
     path.write_text('[Date "1992.??.??"]\n[White "Fischer"]\n[Result "1-0"]\n[PlyCount "9"]\n\n1. e4 e5 1-0\n')
     first = start()
@@ -169,7 +168,7 @@ def test_a_loaded_game_that_was_played_on_and_taken_back_is_kept(start: Callable
     assert second.moves == ["e2e4", "e7e5"]
 
 
-def test_nothing_is_kept_where_nothing_was_played(start: Callable[[], Console], tmp_path: Path) -> None:
+def test_nothing_is_kept_where_nothing_was_played(start, tmp_path):
     file = tmp_path / "game.pgn"
     file.write_text("1. d4 d5 2. c4 *\n")
     console = start()
@@ -180,7 +179,7 @@ def test_nothing_is_kept_where_nothing_was_played(start: Callable[[], Console], 
 
 
 @pytest.mark.parametrize("lines", [("resign",), ("undo 2",), ("force", "draw")])
-def test_a_finished_game_is_forgotten(start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]) -> None:
+def test_a_finished_game_is_forgotten(start, tmp_path, lines):
     console = start()
     console.run("d4", None)
     assert files_in(tmp_path)
@@ -191,7 +190,7 @@ def test_a_finished_game_is_forgotten(start: Callable[[], Console], tmp_path: Pa
         assert len(files_in(tmp_path)) == 1
 
 
-def test_a_first_move_replaces_the_kept_game(start: Callable[[], Console], tmp_path: Path) -> None:
+def test_a_first_move_replaces_the_kept_game(start, tmp_path):
     console = start()
     console.run("d4", "c3", "new", None)
     assert list(map(first_move, files_in(tmp_path))) == ["d2d4"]
@@ -202,7 +201,7 @@ def test_a_first_move_replaces_the_kept_game(start: Callable[[], Console], tmp_p
 
 
 @pytest.mark.parametrize("lines", [("e4",), ("new", "e4")])
-def test_an_offered_game_can_be_resumed(start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]) -> None:
+def test_an_offered_game_can_be_resumed(start, tmp_path, lines):
     first = start()
     first.say("skill 3", "d4", "c3")
     first.leave()
@@ -216,7 +215,7 @@ def test_an_offered_game_can_be_resumed(start: Callable[[], Console], tmp_path: 
     assert list(map(first_move, files_in(tmp_path))) == ["d2d4"]
 
 
-def test_of_two_consoles_at_once_the_first_keeps_its_game(start: Callable[[], Console], tmp_path: Path) -> None:
+def test_of_two_consoles_at_once_the_first_keeps_its_game(start, tmp_path):
     first = start()
     first.say("d4")
     second = start()
@@ -240,9 +239,7 @@ def test_of_two_consoles_at_once_the_first_keeps_its_game(start: Callable[[], Co
         (lambda content: content + b" " * (1 << 20), "it has more than 1 MiB"),
     ],
 )
-def test_a_damaged_file_is_named_and_set_aside(
-    start: Callable[[], Console], tmp_path: Path, damage: Callable[[bytes], bytes], reason: str
-) -> None:
+def test_a_damaged_file_is_named_and_set_aside(start, tmp_path, damage, reason):
     first = start()
     first.say("d4", "c3")
     first.leave()
@@ -257,7 +254,7 @@ def test_a_damaged_file_is_named_and_set_aside(
     assert start().greeting == ""
 
 
-def test_a_folder_that_cannot_be_written_is_named_once_and_the_game_goes_on(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named_once_and_the_game_goes_on(tmp_path):
     (tmp_path / "unfinished").write_text("in the way")
     console = Console(tmp_path)
     text = console.say("e4", "Nf3")

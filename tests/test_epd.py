@@ -1,8 +1,6 @@
 """`merino epd`: what it solves, and what it makes of lines that are wrong."""
 
-from __future__ import annotations
-
-from pathlib import Path
+import re
 
 import pytest
 
@@ -24,9 +22,7 @@ MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -"
         ("bm Rd8; dm 1;", "ok"),
     ],
 )
-def test_a_task_is_solved_by_the_right_move_or_mate(
-    operations: str, solved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_task_is_solved_by_the_right_move_or_mate(operations, solved, tmp_path, capsys):
     file = tmp_path / "one.epd"
     file.write_text(f'# a comment\n\n{MATE_IN_ONE} {operations} id "mate";\n{MATE_IN_ONE} c0 "asks nothing";\n')
     assert main(["epd", str(file), "--depth", "3"]) == 0
@@ -47,7 +43,7 @@ def test_a_task_is_solved_by_the_right_move_or_mate(
         ("4k3/8/8/8/8/8/8/4K2R w K - 3 20 bm O-O;", "e1g1", True),
     ],
 )
-def test_a_task_keeps_its_castling_rights_and_castles_by_them(line: str, best: str, castles: bool) -> None:
+def test_a_task_keeps_its_castling_rights_and_castles_by_them(line, best, castles):
     task = read_task(line, "a")
     assert task is not None and task.best == (best,)
     (move,) = (move for move in task.position.legal_moves if task.position.uci(move) == best)
@@ -55,7 +51,7 @@ def test_a_task_keeps_its_castling_rights_and_castles_by_them(line: str, best: s
 
 
 @pytest.mark.parametrize("text", ["", f'# nothing\n{MATE_IN_ONE} c0 "asks nothing";\n', MATE_IN_ONE, "nonsense\n"])
-def test_a_file_without_a_task_is_called_that(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_a_task_is_called_that(text, tmp_path, capsys):
     file = tmp_path / "none.epd"
     file.write_text(text)
     assert main(["epd", str(file)]) == 1
@@ -65,13 +61,12 @@ def test_a_file_without_a_task_is_called_that(text: str, tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("rights", ["HFhf", "KQkq"])
-def test_a_task_of_chess960_keeps_its_castling_rights(rights: str) -> None:
+def test_a_task_of_chess960_keeps_its_castling_rights(rights):
     task = read_task(f"bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w {rights} - bm Nf3;", "a")
-    assert task is not None and task.position.chess960
-    assert task.position.fen().split()[2] != "-"
+    assert task.position.chess960 and task.position.fen().split()[2] != "-"
 
 
-def test_a_task_of_chess960_is_solved_by_castling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_of_chess960_is_solved_by_castling(tmp_path, capsys):
     file = tmp_path / "960.epd"
     file.write_text("4rkr1/4p1p1/4P1P1/8/8/8/8/5K1R w H - bm O-O#;\n")
     assert main(["epd", str(file), "--depth", "3"]) == 0
@@ -91,18 +86,12 @@ def test_a_task_of_chess960_is_solved_by_castling(tmp_path: Path, capsys: pytest
         ("3k4/8/8/8/8/8/8/3RK3 w - - bm Rxd8;", ""),  # Black, who has moved, is in check
     ],
 )
-def test_a_wrong_line_is_named_and_the_others_are_solved(
-    line: str, fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_line_is_named_and_the_others_are_solved(line, fault, tmp_path, capsys):
     file = tmp_path / "two.epd"
     file.write_text(f"{MATE_IN_ONE} bm Rd8;\n\n{line}\n{MATE_IN_ONE} bm Rd8;\n")
     assert main(["epd", str(file), "--depth", "2"]) == 1
     said = capsys.readouterr()
-    assert [row.split()[:4] for row in said.out.splitlines()[:2]] == [
-        ["1", "ok", "line", "1"],
-        ["2", "ok", "line", "4"],
-    ]
-    assert said.out.splitlines()[2].startswith("2 of 2 solved")
+    assert re.search(r"^ *1 +ok +line 1 .*\n *2 +ok +line 4 .*\n2 of 2 solved", said.out)
     assert said.err.startswith(f"{file}:3: ")
     assert fault in said.err
     assert said.err.count("\n") == 1

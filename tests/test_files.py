@@ -42,8 +42,7 @@ from merino.core.common.files import (
     write_whole,
     writing_whole,
 )
-from merino.eval.evaluation import EvaluationError
-from merino.eval.families import load_evaluation
+from merino.eval import evaluation, families
 from tests.pipes import named_pipes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,7 +71,7 @@ def killed_while_writing(path: Path) -> None:
 
 
 @posix
-def test_what_killed_writers_left_goes_when_the_same_file_is_written(tmp_path: Path) -> None:
+def test_what_killed_writers_left_goes_when_the_same_file_is_written(tmp_path):
     path, other = tmp_path / "m.state", tmp_path / "m.state2"
     killed_while_writing(path)
     killed_while_writing(other)
@@ -88,7 +87,7 @@ def test_what_killed_writers_left_goes_when_the_same_file_is_written(tmp_path: P
 
 
 @posix
-def test_what_a_living_writer_is_writing_stays(tmp_path: Path) -> None:
+def test_what_a_living_writer_is_writing_stays(tmp_path):
     path = tmp_path / "file"
     with writing_whole(path) as slow:
         slow.write(b"slow")
@@ -99,7 +98,7 @@ def test_what_a_living_writer_is_writing_stays(tmp_path: Path) -> None:
 
 @posix
 @pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
-def test_a_new_file_has_the_permissions_that_the_umask_leaves(umask: int, mode: int, tmp_path: Path) -> None:
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(umask, mode, tmp_path):
     path, private = tmp_path / "new", tmp_path / "private"
     private.touch(0o600)
     before = os.umask(umask)
@@ -115,7 +114,7 @@ def test_a_new_file_has_the_permissions_that_the_umask_leaves(umask: int, mode: 
 
 
 @posix
-def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -129,7 +128,7 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
 
 @named_pipes
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder"])
-def test_what_nobody_can_write_to_is_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nobody_can_write_to_is_refused(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the name of a socket has to be short
     path = Path(kind)
     if kind == "socket":
@@ -151,14 +150,14 @@ def fill(path: Path) -> None:
 
 
 @named_pipes
-def test_a_pipe_in_the_place_of_a_lock_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_in_the_place_of_a_lock_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "file.lock")
     with pytest.raises(OSError, match="it is a pipe, not a regular file"), held(tmp_path / "file"):
         pass
 
 
 @posix
-def test_a_file_that_cannot_be_written_whole_is_named_and_not_its_draft(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_whole_is_named_and_not_its_draft(tmp_path):
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
@@ -172,9 +171,7 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_not_its_draft(tmp_path
 
 
 @pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (Path, "replace")])
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(
-    owner: object, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(owner, step, tmp_path, monkeypatch):
     path = tmp_path / "file"
     write_whole(path, b"old")
 
@@ -189,7 +186,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_what_cannot_be_written_is_known_before_and_looking_leaves_no_trace(whole: bool, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_known_before_and_looking_leaves_no_trace(whole, tmp_path):
     there, new = tmp_path / "there", tmp_path / "new"
     there.write_bytes(b"old")
     for path in (there, new):
@@ -202,7 +199,7 @@ def test_what_cannot_be_written_is_known_before_and_looking_leaves_no_trace(whol
 
 
 @posix
-def test_a_lock_that_a_stopped_process_holds_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
+def test_a_lock_that_a_stopped_process_holds_is_waited_for_no_longer_than_asked(tmp_path):
     path = tmp_path / "lock"
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], cwd=ROOT) as holder:
         os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
@@ -224,7 +221,7 @@ with held(Path(sys.argv[1])):
 
 
 @posix
-def test_a_file_is_held_by_one_process_at_a_time_and_after_a_kill_by_the_next(tmp_path: Path) -> None:
+def test_a_file_is_held_by_one_process_at_a_time_and_after_a_kill_by_the_next(tmp_path):
     path = tmp_path / "m.state"
     with subprocess.Popen(
         [sys.executable, "-c", HOLDING, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -241,7 +238,7 @@ def test_a_file_is_held_by_one_process_at_a_time_and_after_a_kill_by_the_next(tm
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_of_the_user_that_is_named_like_a_lock_stays(tmp_path: Path) -> None:
+def test_a_file_of_the_user_that_is_named_like_a_lock_stays(tmp_path):
     theirs = tmp_path / "m.state.lock"
     theirs.write_bytes(b"somebody's own")
     with held(tmp_path / "m.state"):
@@ -343,7 +340,7 @@ def test_on_windows_only_leftovers_of_killed_writers_go(on_windows: ModuleType, 
 
 
 @posix
-def test_a_lock_that_its_holder_removes_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_its_holder_removes_is_made_again(tmp_path, monkeypatch):
     path, place, real = tmp_path / "file", tmp_path / "file.lock", files.lock
 
     def removed_before_it_is_locked(file: IO[bytes], seconds: float) -> bool:
@@ -360,7 +357,7 @@ def test_a_lock_that_its_holder_removes_is_made_again(tmp_path: Path, monkeypatc
 
 
 @posix
-def test_what_is_no_regular_file_is_not_held(tmp_path: Path) -> None:
+def test_what_is_no_regular_file_is_not_held(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with held(pipe), held(pipe):
@@ -502,8 +499,8 @@ def test_text_in_utf_16_is_called_that(tmp_path, encoding):
     path = tmp_path / "text.txt"
     path.write_text("# a comment\nVAL_P 100\n", encoding=encoding)
     assert reason(path, lambda path: read_user_text(path, WEIGHTS)) == "it is UTF-16 text: save it as UTF-8"
-    with pytest.raises(EvaluationError, match="it is UTF-16 text: save it as UTF-8"):
-        load_evaluation(path)
+    with pytest.raises(evaluation.EvaluationError, match="it is UTF-16 text: save it as UTF-8"):
+        families.load_evaluation(path)
 
 
 def test_a_stream_is_written_to_only_if_somebody_reads_it_or_it_is_a_device(tmp_path, monkeypatch):

@@ -9,18 +9,13 @@ import numpy as np
 import pytest
 
 from merino.app.console.learning import improve as run
-from merino.core.common.command import CommandError, UsageError
-from merino.core.common.sealed import as_json, from_json
-from merino.eval.linear.phases import halves
-from merino.eval.linear.registry import TERMS
-from merino.eval.linear.sets import set_named
+from merino.core.common import command, sealed
+from merino.eval.linear import phases, registry, sets
 from merino.eval.linear.weights import defaults, load, save
+from merino.learn import plots, reading, request
 from merino.learn.improve import learner
 from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, begin, load_state
 from merino.learn.improve.rounds import Finished, Until
-from merino.learn.plots import IMPROVE_PICTURES, draw
-from merino.learn.reading import Positions
-from merino.learn.request import Events, LearnError, Quiet
 from merino.learn.sample import Sample
 from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
@@ -37,14 +32,14 @@ STEPS = {"play_games": 2, "fit_round": 2, "play_match": 1}  # at which call a ru
 @pytest.fixture
 def poor(tmp_path: Path) -> str:
     """Weights that know the pieces alone, and these badly."""
-    weights = np.zeros(len(TERMS))
+    weights = np.zeros(len(registry.TERMS))
     weights[:5] = 100, 100, 100, 100, 100
     save(tmp_path / "poor.txt", weights)
     return str(tmp_path / "poor.txt")
 
 
 def improved(folder: Path, weights: str | None, rounds: int = 2, **changes: object) -> Finished[ImproveState]:
-    return begin(folder, weights, TINY | changes, Until(rounds=rounds), Events(), threads=2)
+    return begin(folder, weights, TINY | changes, Until(rounds=rounds), request.Events(), threads=2)
 
 
 def settled(state: ImproveState) -> ImproveState:
@@ -52,7 +47,7 @@ def settled(state: ImproveState) -> ImproveState:
     return replace(state, seconds=0.0, rounds=tuple(replace(found, seconds=0.0) for found in state.rounds))
 
 
-def test_rounds_are_played_learned_from_and_reported(tmp_path: Path, poor: str) -> None:
+def test_rounds_are_played_learned_from_and_reported(tmp_path, poor):
     found = improved(tmp_path / "run", poor)
     assert [each.number for each in found.state.rounds] == [1, 2]
     assert not found.interrupted
@@ -65,7 +60,7 @@ def test_rounds_are_played_learned_from_and_reported(tmp_path: Path, poor: str) 
     assert np.array_equal(load(found.best), load(tmp_path / "run" / "best.txt"))
 
 
-def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path: Path, poor: str) -> None:
+def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path, poor):
     words = ["--rounds", "1", "--weights", poor, "--nodes", "40", "--games", "12", "--match-nodes", "40"]
     words += ["--match-games", "8", "--gauge", "4", "--window", "2", "--target", "search", "--sprt", "0", "40"]
 
@@ -77,38 +72,42 @@ def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path: Path, po
     assert few.rounds[0].positions <= 12 * 3 < everything
     assert 0 < calm.rounds[0].positions < everything
     again = state("calm", "--positions", "quiet")
-    assert settled(again) == settled(calm) and again.plan == Plan(**TINY | {"positions": Quiet.ONLY})
-    with pytest.raises(CommandError, match="other settings: per_game 3, not 4"):
+    assert settled(again) == settled(calm) and again.plan == Plan(**TINY | {"positions": request.Quiet.ONLY})
+    with pytest.raises(command.CommandError, match="other settings: per_game 3, not 4"):
         state("few", "--per-game", "4")
-    with pytest.raises(CommandError, match="other settings: positions quiet, not qsearch, per_game unlimited, not 4"):
+    with pytest.raises(
+        command.CommandError, match="other settings: positions quiet, not qsearch, per_game unlimited, not 4"
+    ):
         state("calm", "--positions", "qsearch", "--per-game", "4")
 
 
-def test_a_run_is_refused_where_its_terms_have_changed_since(tmp_path: Path) -> None:
+def test_a_run_is_refused_where_its_terms_have_changed_since(tmp_path):
     plan = Plan(**TINY)
     state = ImproveState(plan=plan, start_name="any", changes_use=False, weights=tuple(defaults().tolist()))
     with Folder(tmp_path / "run") as folder:
         folder.save(replace(state, plan=replace(plan, terms_version="0123")))
-    with pytest.raises(LearnError, match=r"the terms of the set 'greko2015' have changed since '.*run' was begun"):
+    with pytest.raises(
+        request.LearnError, match=r"the terms of the set 'greko2015' have changed since '.*run' was begun"
+    ):
         improved(tmp_path / "run", None)
     path = tmp_path / "run" / "improve.json"
-    data = from_json(path.read_bytes(), "it")
+    data = sealed.from_json(path.read_bytes(), "it")
     del data["plan"]["terms_version"]
-    path.write_bytes(as_json(data))
+    path.write_bytes(sealed.as_json(data))
     assert load_state(path).plan == plan, "as a run of before has it"
 
 
-def test_new_weights_are_judged_by_new_games(tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_weights_are_judged_by_new_games(tmp_path, poor, monkeypatch):
     held: list[set[int]] = []
 
-    sample_of = Positions.sample
+    sample_of = reading.Positions.sample
 
     def watched(*args: Any) -> Sample:
         sample = sample_of(*args)
         held.append(set(sample.game[sample.is_validation].tolist()))
         return sample
 
-    monkeypatch.setattr(Positions, "sample", watched)
+    monkeypatch.setattr(reading.Positions, "sample", watched)
     improved(tmp_path / "run", poor)
     first, second = held
     assert first and first < set(range(12))
@@ -116,9 +115,7 @@ def test_new_weights_are_judged_by_new_games(tmp_path: Path, poor: str, monkeypa
 
 
 @pytest.mark.parametrize("kept", [None, 0, 1])
-def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_played(
-    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, kept: int | None
-) -> None:
+def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_played(tmp_path, poor, monkeypatch, kept):
     improved(tmp_path / "run", poor, rounds=1)
     path = tmp_path / "run" / "round-0001" / "games.pgn"
     games = path.read_text().split("[Event ")
@@ -127,12 +124,12 @@ def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_pl
         path.write_text("[Event ".join(games[: 1 + kept]))
     monkeypatch.delattr(learner, "play_games")
     what = "games.pgn', the games of round 1, is missing" if kept is None else f"has {kept} of the 12 games of round 1"
-    with pytest.raises(LearnError, match=f"{what}: round 2 learns from them; put the file back"):
+    with pytest.raises(request.LearnError, match=f"{what}: round 2 learns from them; put the file back"):
         improved(tmp_path / "run", poor)
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_killed_run_is_resumed(tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_a_killed_run_is_resumed(tmp_path, poor, monkeypatch, step):
     fitting = {"nodes": 100}  # at which a round of so few games brings weights worth a trial
     whole = improved(tmp_path / "whole", poor, **fitting)
     dies = dies_at(STEPS[step], getattr(learner, step))
@@ -147,9 +144,7 @@ def test_a_killed_run_is_resumed(tmp_path: Path, poor: str, monkeypatch: pytest.
     assert games == [12, 12]
 
 
-def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(
-    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(tmp_path, poor, monkeypatch):
     real = learner.fit_round
 
     def interrupted(*_: object) -> None:
@@ -181,20 +176,26 @@ def proving(verdict: bool) -> Callable[..., Any]:
     return play_trial
 
 
-def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
-    tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (data_folder / "weights.txt").write_bytes(Path(poor).read_bytes())
+@pytest.mark.parametrize(("is_proven", "is_named"), [(True, False), (False, False), (True, True)])
+def test_only_what_is_proved_is_put_in_use_unless_weights_were_named(
+    tmp_path, data_folder, poor, monkeypatch, is_proven, is_named
+):
+    before, used = Path(poor).read_bytes(), data_folder / "weights.txt"
+    used.write_bytes(before)
     monkeypatch.setattr(learner, "fit_round", teaching)
-    monkeypatch.setattr(learner, "play_match", proving(True))
-    found = improved(tmp_path / "run", None, rounds=1)
-    assert found.state.rounds[0].is_proven and found.state.in_use == 1
-    assert (data_folder / "weights.txt").read_bytes() == found.best.read_bytes()
-    assert (data_folder / "weights.old").read_bytes() == Path(poor).read_bytes()
-    assert np.array_equal(load(data_folder / "weights.txt"), found.state.best)
+    monkeypatch.setattr(learner, "play_match", proving(is_proven))
+    found = improved(tmp_path / "run", poor if is_named else None, rounds=1)
+    assert found.state.rounds[0].is_proven == is_proven and found.state.in_use == (is_proven and not is_named)
+    if not is_proven:
+        assert found.state.rounds[0].verdict == "H0" and np.array_equal(found.state.best, np.tile(load(Path(poor)), 2))
+    if is_proven and not is_named:
+        assert used.read_bytes() == found.best.read_bytes() and np.array_equal(load(used), found.state.best)
+        assert used.with_suffix(".old").read_bytes() == before
+    else:
+        assert used.read_bytes() == before
 
 
-def test_a_run_replaces_no_other_weights(tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_replaces_no_other_weights(tmp_path, poor, monkeypatch):
     one, other = tmp_path / "one.txt", tmp_path / "other.txt"
     for path in (one, other):
         path.write_bytes(Path(poor).read_bytes())
@@ -203,7 +204,9 @@ def test_a_run_replaces_no_other_weights(tmp_path: Path, poor: str, monkeypatch:
     monkeypatch.setenv("MERINO_WEIGHTS", str(one))
     improved(tmp_path / "run", None, rounds=0)
     monkeypatch.setenv("MERINO_WEIGHTS", str(other))
-    with pytest.raises(LearnError, match=r"improves the weights in '.*one.txt', and now those in '.*other.txt' are in"):
+    with pytest.raises(
+        request.LearnError, match=r"improves the weights in '.*one.txt', and now those in '.*other.txt' are in"
+    ):
         improved(tmp_path / "run", None, rounds=1)
     assert other.read_bytes() == Path(poor).read_bytes()
     monkeypatch.setenv("MERINO_WEIGHTS", str(one))
@@ -211,42 +214,21 @@ def test_a_run_replaces_no_other_weights(tmp_path: Path, poor: str, monkeypatch:
     assert one.read_bytes() == (tmp_path / "run" / "best.txt").read_bytes()
 
 
-def test_what_is_not_proved_changes_nothing(
-    tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(learner, "fit_round", teaching)
-    monkeypatch.setattr(learner, "play_match", proving(False))
-    (data_folder / "weights.txt").write_bytes(Path(poor).read_bytes())
-    found = improved(tmp_path / "run", None, rounds=1)
-    assert found.state.rounds[0].verdict == "H0"
-    assert np.array_equal(found.state.best, np.tile(load(Path(poor)), 2))
-    assert (data_folder / "weights.txt").read_bytes() == Path(poor).read_bytes()
-
-
-def test_weights_that_were_named_leave_those_in_use_alone(
-    tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(learner, "fit_round", teaching)
-    monkeypatch.setattr(learner, "play_match", proving(True))
-    assert improved(tmp_path / "run", poor, rounds=1).state.rounds[0].is_proven
-    assert not (data_folder / "weights.txt").exists()
-
-
-def test_a_second_run_on_the_same_folder_is_refused(tmp_path: Path, poor: str) -> None:
-    with Folder(tmp_path / "run"), pytest.raises(LearnError, match="another improve is running"):
+def test_a_second_run_on_the_same_folder_is_refused(tmp_path, poor):
+    with Folder(tmp_path / "run"), pytest.raises(request.LearnError, match="another improve is running"):
         improved(tmp_path / "run", poor)
 
 
-def test_other_settings_weights_or_versions_are_refused(tmp_path: Path, poor: str) -> None:
+def test_other_settings_weights_or_versions_are_refused(tmp_path, poor):
     improved(tmp_path / "run", poor, rounds=0)
-    with pytest.raises(LearnError, match="other settings: nodes 40, not 50"):
+    with pytest.raises(request.LearnError, match="other settings: nodes 40, not 50"):
         improved(tmp_path / "run", poor, nodes=50)
     save(tmp_path / "other.txt", defaults())
-    with pytest.raises(LearnError, match="began with"):
+    with pytest.raises(request.LearnError, match="began with"):
         improved(tmp_path / "run", str(tmp_path / "other.txt"))
     path = tmp_path / "run" / "improve.json"
-    path.write_bytes(as_json(from_json(path.read_bytes(), "it") | {"version": "9.1"}))
-    with pytest.raises(LearnError, match="another version"):
+    path.write_bytes(sealed.as_json(sealed.from_json(path.read_bytes(), "it") | {"version": "9.1"}))
+    with pytest.raises(request.LearnError, match="another version"):
         improved(tmp_path / "run", poor)
 
 
@@ -254,26 +236,24 @@ def test_other_settings_weights_or_versions_are_refused(tmp_path: Path, poor: st
     ("text", "fault"),
     [("{", "it is not JSON"), ("[]", "not a JSON object"), ("rounds", "is not the state .*: it lacks 'number'")],
 )
-def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, poor: str, text: str, fault: str) -> None:
+def test_a_state_that_cannot_be_read_is_refused(tmp_path, poor, text, fault):
     path = improved(tmp_path / "run", poor, rounds=0).best.parent / "improve.json"
     if text == "rounds":
-        text = as_json(from_json(path.read_bytes(), "it") | {"rounds": [{}]}).decode()
+        text = sealed.as_json(sealed.from_json(path.read_bytes(), "it") | {"rounds": [{}]}).decode()
     path.write_text(text)
-    with pytest.raises(LearnError, match=fault):
+    with pytest.raises(request.LearnError, match=fault):
         load_state(path)
 
 
-def test_a_folder_with_other_files_is_refused(tmp_path: Path, poor: str) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path, poor):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "letter.txt").write_text("mine")
-    with pytest.raises(LearnError, match=r"holds other files \(letter.txt\)"):
+    with pytest.raises(request.LearnError, match=r"holds other files \(letter.txt\)"):
         improved(tmp_path / "run", poor)
 
 
 @pytest.mark.parametrize("replaced", range(5))
-def test_a_folder_whose_first_run_was_killed_at_once_is_resumed(
-    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, replaced: int
-) -> None:
+def test_a_folder_whose_first_run_was_killed_at_once_is_resumed(tmp_path, poor, monkeypatch, replaced):
     real, calls = Path.replace, iter(range(100))
 
     def killed(path: Path, target: Path) -> Path:
@@ -291,9 +271,7 @@ def test_a_folder_whose_first_run_was_killed_at_once_is_resumed(
     assert {path.name for path in (tmp_path / "run").iterdir()} == names
 
 
-def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
-    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path, poor, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "games.pgn")
 
@@ -301,11 +279,11 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
     words += ["--nodes", "40", "--games", "12", "--match-nodes", "40", "--match-games", "8", "--target", "search"]
     with monkeypatch.context() as patch:
         patch.setattr(learner, "play_games", full)
-        with pytest.raises(CommandError, match=r"cannot write 'games\.pgn': No space left"):
+        with pytest.raises(command.CommandError, match=r"cannot write 'games\.pgn': No space left"):
             run(words, lambda _: None)
     with monkeypatch.context() as patch:
         patch.setattr(learner, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
-        with pytest.raises(CommandError, match="the match broke off"):
+        with pytest.raises(command.CommandError, match="the match broke off"):
             run(words, lambda _: None)
     assert len(run(words, lambda _: None).state.rounds) == 1
 
@@ -325,33 +303,35 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
         (["--rounds", "1", "--weights", "nowhere.txt", "--terms", "1-5"], "^improve: cannot read weights file"),
     ],
 )
-def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
-    with pytest.raises((CommandError, UsageError), match=fault):
+def test_what_makes_no_sense_is_refused(tmp_path, words, fault):
+    with pytest.raises((command.CommandError, command.UsageError), match=fault):
         run([*words, "--state", str(tmp_path / "run")], lambda _: None)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_set_is_learned_from_the_pieces_alone_and_only_so_resumed(tmp_path: Path) -> None:
-    start = begin(tmp_path / "run", None, TINY, Until(rounds=0), Events(), threads=2, of_set="full").state
-    terms = set_named("full")
+def test_a_set_is_learned_from_the_pieces_alone_and_only_so_resumed(tmp_path):
+    start = begin(tmp_path / "run", None, TINY, Until(rounds=0), request.Events(), threads=2, of_set="full").state
+    terms = sets.set_named("full")
     assert start.plan.set == "full" and not start.changes_use
-    middlegame, endgame = halves(np.array(start.weights), len(terms))
+    middlegame, endgame = phases.halves(np.array(start.weights), len(terms))
     assert middlegame.tolist() == endgame.tolist() == [100, 300, 300, 500, 900] + [0] * (len(terms) - 5)
-    with pytest.raises(LearnError, match="began with 'the pieces alone, set full', not 'the pieces alone, set greko"):
-        begin(tmp_path / "run", None, TINY, Until(rounds=0), Events(), of_set="greko2015")
-    with pytest.raises(UsageError, match="leave out --weights"):
+    with pytest.raises(
+        request.LearnError, match="began with 'the pieces alone, set full', not 'the pieces alone, set greko"
+    ):
+        begin(tmp_path / "run", None, TINY, Until(rounds=0), request.Events(), of_set="greko2015")
+    with pytest.raises(command.UsageError, match="leave out --weights"):
         run(["--rounds", "1", "--set", "full", "--weights", "x.txt", "--state", str(tmp_path / "x")], lambda _: None)
 
 
-def test_every_step_of_every_round_has_a_seed_of_its_own() -> None:
+def test_every_step_of_every_round_has_a_seed_of_its_own():
     seeds = [Plan(seed=seed).seed_of(number, step) for seed in (1, 2) for number in range(99) for step in range(4)]
     assert len(set(seeds)) == len(seeds)
 
 
-def test_pictures_of_a_run_are_drawn(tmp_path: Path, poor: str) -> None:
+def test_pictures_of_a_run_are_drawn(tmp_path, poor):
     pytest.importorskip("matplotlib")
     state = improved(tmp_path / "run", poor).state
     proven = tuple(replace(found, verdict="H1", elo=30.0, elo_error=9.0) for found in state.rounds)
-    for name in IMPROVE_PICTURES:
+    for name in plots.IMPROVE_PICTURES:
         for each in (replace(state, rounds=(state.rounds[0], proven[1])), replace(state, rounds=())):
-            assert draw(each, IMPROVE_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
+            assert plots.draw(each, plots.IMPROVE_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")

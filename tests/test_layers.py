@@ -80,9 +80,7 @@ PAGE_FLOORS = ("base", "state", "board", "panels", "controls", "main")  # its fo
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 1000, 60, 80
 MIN_MODULE = 120  # lines of a module that only one other imports, unless it is named here
-SMALL = {
-    "__main__": "an entry point",
-}
+SMALL = {"__main__": "an entry point"}
 
 
 @cache

@@ -6,9 +6,7 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,13 +15,11 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.app.console.learning import learn_weights, read_arguments, run_learn
+from merino.app.console.learning import learn_weights, read_arguments
 from merino.core.board.fen import parse_fen
-from merino.core.common.command import CommandError, UsageError
-from merino.core.common.sealed import writable
+from merino.core.common import command, sealed
 from merino.core.common.text import in_one_line
-from merino.eval.linear.compiled import features_of
-from merino.eval.linear.registry import TERMS
+from merino.eval.linear import compiled, registry
 from merino.eval.linear.weights import (
     DEFAULT_FILE,
     ENVIRONMENT_VARIABLE,
@@ -38,32 +34,29 @@ from merino.eval.linear.weights import (
     save,
 )
 from merino.formats.pgn_games import read_games
-from merino.learn import fitting, reading
-from merino.learn.judging import learn, load_record
+from merino.learn import fitting, judging, procedure, reading
 from merino.learn.positions import FEATURE_SCALE, Rows
-from merino.learn.procedure import EARLIER, Verdict, learn_from_files, standing, text_with, weights_paths
 from merino.learn.request import Events, LearnError, LearnRequest, LearnStoppedError, Selection, Settings, Target
-from merino.match.config import TimeControl
+from merino.match import config, statistics
 from merino.match.games import Tally
 from merino.match.prove import GAIN, STRONGER, Proof, StrengthTest
-from merino.match.statistics import Model, Sprt, likeliest_with_mean, llr, score_of
+from tests import simulated_matches
+from tests.boards import random_game
 from tests.rows import SELFPLAY, few_games, made_up_rows, rows_of, split
 from tests.shipped import ARTICLE, article_weights, one_phase
 
-BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
+BOUNDS = np.array([term.bounds for term in registry.TERMS], dtype=np.float64)
 GAMES = 200
-POSITIONAL = np.arange(5, len(TERMS))
+POSITIONAL = np.arange(5, len(registry.TERMS))
 
 
 def random_games(count: int, seed: int) -> str:
     """PGN of random games that end by move 35, won by the side with more material."""
-    rng = random.Random(seed)
-    texts = []
+    draw, texts, worth = random.Random(seed), [], dict(zip(chess.PIECE_TYPES, (1, 3, 3, 5, 9, 0), strict=True))
     for _ in range(count):
         board = chess.Board()
-        while not board.is_game_over() and board.ply() < 70:
-            board.push(rng.choice(list(board.legal_moves)))
-        worth = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 0}
+        for _ in random_game(draw, board, 70):
+            pass
         balance = sum(worth[p.piece_type] * (1 if p.color else -1) for p in board.piece_map().values())
         game = chess.pgn.Game.from_board(board)
         game.headers["Result"] = "1-0" if balance > 0 else "0-1" if balance < 0 else "1/2-1/2"
@@ -78,7 +71,7 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> None:
+def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn):
     games = read_games(pgn.read_bytes())
     rows = rows_of(games)
     positions = []
@@ -91,14 +84,14 @@ def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> Non
             board.push(move)
             if quiet and not board.is_check():
                 positions.append(parse_fen(board.fen()))
-    expected = features_of(np.concatenate(positions))
+    expected = compiled.features_of(np.concatenate(positions))
     found = rows.features[rows.game < 3] / FEATURE_SCALE
     assert len(found) == len(expected) > 100
     assert np.abs(found - expected).max() <= 0.5 / FEATURE_SCALE + 1e-9
     assert np.abs((found - expected) @ one_phase()).max() < 2
 
 
-def test_no_game_lies_in_both_parts(pgn: Path) -> None:
+def test_no_game_lies_in_both_parts(pgn):
     rows = rows_of(read_games(pgn.read_bytes()))
     sample = split(rows, Settings())
     train, valid = (set(sample.games(is_validation)) for is_validation in (False, True))
@@ -106,7 +99,7 @@ def test_no_game_lies_in_both_parts(pgn: Path) -> None:
     assert 0.1 < len(valid) / GAMES < 0.3
 
 
-def test_noise_teaches_nothing_and_is_not_accepted() -> None:
+def test_noise_teaches_nothing_and_is_not_accepted():
     rng = np.random.default_rng(6)
     features = (FEATURE_SCALE * rng.normal(0, 1, (4000, len(ARTICLE)))).astype(np.int16)
     game = np.repeat(np.arange(100), 40).astype(np.int32)
@@ -114,46 +107,22 @@ def test_noise_teaches_nothing_and_is_not_accepted() -> None:
     none = np.zeros(4000, dtype=np.uint8)
     rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
     flat = np.where(np.arange(len(ARTICLE)) < 5, article_weights(), np.clip(0.0, *BOUNDS[: len(ARTICLE)].T))
-    learned = learn(split(rows, Settings()), flat, Settings(k=1e6), ARTICLE)
+    learned = judging.learn(split(rows, Settings()), flat, Settings(k=1e6), ARTICLE)
     assert not learned.accepted
 
 
-DRAWN = '[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n'
+DRAWN = b'[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("1. e4 e5 2. Nf3 Nc6 *\n", "no finished game"),
-        (DRAWN * 5, "drawn"),
-        (DRAWN.replace("1/2-1/2", "1-0") * 5, "won for White"),
-        (DRAWN, "one game"),
-    ],
-)
-def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, text: str, reason: str) -> None:
-    path, weights = tmp_path / "games.pgn", tmp_path / "weights.txt"
-    path.write_text(text)
-    save(weights, one_phase())
-    before = weights.read_bytes()
-    with pytest.raises(CommandError, match=reason):
-        learn_weights([str(path), "--weights", str(weights), "--target", "result"], lambda line: None)
-    assert weights.read_bytes() == before
-
-
-def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp_path: Path) -> None:
+def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn, tmp_path):
     path = tmp_path / "mixed.pgn"
     path.write_text('[Event "bad"]\n\n1. e4 e5 2. Qxe5 1-0\n\n' + pgn.read_text())
+    save(tmp_path / "weights.txt", one_phase())
     lines: list[str] = []
-    learn_weights([str(path), "--weights", str(_saved(tmp_path)), "--out", str(tmp_path / "out.txt")], lines.append)
-    text = "\n".join(lines)
-    assert "1 game could not be read" in text
-    assert "line 3: 'Qxe5' is not a legal move here" in text
-    assert f"Games: {GAMES}" in text
-
-
-def _saved(folder: Path) -> Path:
-    save(folder / "weights.txt", one_phase())
-    return folder / "weights.txt"
+    words = [str(path), "--weights", str(tmp_path / "weights.txt"), "--out", str(tmp_path / "out.txt")]
+    learn_weights(words, lines.append)
+    for said in ("1 game could not be read", "line 3: 'Qxe5' is not a legal move here", f"Games: {GAMES}"):
+        assert said in "\n".join(lines)
 
 
 COMMENTS = ("# Grandmother's weights", "VAL_Q   100  # she never took mine", "# the end")
@@ -185,19 +154,16 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_request_gets_a_result_and_prints_nothing(weights: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_gets_a_result_and_prints_nothing(weights, capsys):
+    settings = Settings(first=1, last=5)
     request = LearnRequest(
-        (str(SELFPLAY),),
-        Settings(first=1, last=5),
-        Selection(),
-        weights=str(weights),
-        keep_fen=False,
-        plays_match=False,
+        (str(SELFPLAY),), settings, Selection(), weights=str(weights), keep_fen=False, plays_match=False
     )
     lines: list[str] = []
     shares: list[float | None] = []
-    result = learn_from_files(request, Events(lines.append, lambda _, done: shares.append(done)))
-    assert (result.outcome.verdict, result.outcome.written, result.outcome.in_use) == (Verdict.NO_MATCH, weights, True)
+    result = procedure.learn_from_files(request, Events(lines.append, lambda _, done: shares.append(done)))
+    outcome = result.outcome
+    assert (outcome.verdict, outcome.written, outcome.in_use) == (procedure.Verdict.NO_MATCH, weights, True)
     assert result.record == weights.parent / "learning.json" and result.record.exists()
     assert result.summary is not None and result.summary.written == str(weights)
     assert [line.new for line in result.summary.weights] == load(weights).tolist()
@@ -206,18 +172,18 @@ def test_a_request_gets_a_result_and_prints_nothing(weights: Path, capsys: pytes
     assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
 
 
-def test_a_folder_in_place_of_the_record_is_found_first(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_in_place_of_the_record_is_found_first(weights, monkeypatch):
     monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     (weights.parent / "learning.json").mkdir()
-    with pytest.raises(CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
+    with pytest.raises(command.CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
         learn_weights(words_for(weights), lambda line: None)
 
 
-def test_only_the_users_folder_is_made(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_users_folder_is_made(weights, tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     none = tmp_path / "none"
     said = f"cannot write '{none / 'w.txt'}': there is no such folder; the weights are as they were"
-    with pytest.raises(CommandError, match=re.escape(said)):
+    with pytest.raises(command.CommandError, match=re.escape(said)):
         learn_weights(words_for(weights, "--out", str(none / "w.txt")), lambda line: None)
     assert not none.exists()
     monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
@@ -227,24 +193,34 @@ def test_only_the_users_folder_is_made(weights: Path, tmp_path: Path, monkeypatc
     assert own_file().parent.is_dir()
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the name of an open file is read from /proc")
-def test_a_full_disk_leaves_the_weights_as_they_were(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.fsync
+@pytest.mark.parametrize("name", ["learning.json", "weights.txt"])
+def test_a_full_disk_leaves_the_weights_as_they_were(weights, monkeypatch, name):
+    real = Path.replace
 
-    def full(descriptor: int) -> None:
-        if "learning.json" in Path(f"/proc/self/fd/{descriptor}").readlink().name:
+    def full(path: Path, target: Path) -> Path:
+        if target.name == name:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(descriptor)
+        return real(path, target)
 
-    monkeypatch.setattr(os, "fsync", full)
-    before = weights.read_bytes()
-    with pytest.raises(CommandError, match=r"learning\.json': No space left on device; the weights are as they were$"):
+    monkeypatch.setattr(Path, "replace", full)
+    before, said = weights.read_bytes(), rf"{name}': No space left on device; the weights are as they were$"
+    with pytest.raises(command.CommandError, match=said):
         learn_weights(words_for(weights), lambda line: None)
-    assert weights.read_bytes() == before
-    assert {path.name for path in weights.parent.iterdir()} == {"weights.txt", "learning.log"}
+    assert weights.read_bytes() == before and not list(weights.parent.glob("*.new"))
 
 
-def test_the_weights_are_replaced_last(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_finds_no_room_is_reported_with_the_way_to_do_without(weights):
+    resource = pytest.importorskip("resource")
+    words, (soft, hard) = words_for(weights), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
+    try:
+        with pytest.raises(command.CommandError, match=r"few\.fen': File too large; --no-cache learns without it"):
+            learn_weights([word for word in words if word != "--no-cache"], lambda line: None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_the_weights_are_replaced_last(weights, monkeypatch):
     replaced: list[str] = []
     real = Path.replace
 
@@ -257,18 +233,18 @@ def test_the_weights_are_replaced_last(weights: Path, monkeypatch: pytest.Monkey
     assert replaced[: replaced.index("weights.txt") + 1] == ["weights.old", "learning.json", "weights.txt"]
 
 
-def test_of_blocks_that_break_off_the_innermost_says_how_things_stand() -> None:
+def test_of_blocks_that_break_off_the_innermost_says_how_things_stand():
     with (
         pytest.raises(LearnStoppedError, match=r"^stopped by Ctrl-C; inside$"),
-        standing("outside"),
-        standing("inside"),
+        procedure.standing("outside"),
+        procedure.standing("inside"),
     ):
         raise KeyboardInterrupt
-    with pytest.raises(LearnError, match=r"^cannot write: Input/output error; outside$"), standing("outside"):
-        with standing("inside"):
+    with pytest.raises(LearnError, match=r"^cannot write: Input/output error; outside$"), procedure.standing("outside"):
+        with procedure.standing("inside"):
             pass
         raise OSError(errno.EIO, os.strerror(errno.EIO))
-    with pytest.raises(BrokenPipeError), standing("nobody listens"):
+    with pytest.raises(BrokenPipeError), procedure.standing("nobody listens"):
         raise BrokenPipeError
 
 
@@ -289,35 +265,32 @@ def files_of(folder: Path) -> dict[str, bytes]:
         ("rubbish.pgn", b"\x00\xff" * 1000, "no finished game with a usable position"),
         ("broken.pgn.gz", b"\x1f\x8b\x08\x00", "cannot read"),
         ("check.epd", b"4k3/8/8/8/8/8/4r3/4K3 w - - [1.0]\n", "no finished game with a usable position"),
+        ("unfinished.pgn", b"1. e4 e5 2. Nf3 Nc6 *\n", "no finished game"),
+        ("drawn.pgn", DRAWN * 5, "drawn"),
+        ("won.pgn", DRAWN.replace(b"1/2-1/2", b"1-0") * 5, "won for White"),
+        ("one.pgn", DRAWN, "one game"),
     ],
 )
-def test_bad_input_is_refused_and_changes_nothing(
-    tmp_path: Path, weights: Path, name: str, content: bytes | None, reason: str
-) -> None:
+def test_bad_input_is_refused_and_changes_nothing(tmp_path, weights, name, content, reason):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     before = files_of(tmp_path), files_of(weights.parent)
-    with pytest.raises(CommandError, match=reason):
-        learn_weights([str(tmp_path / name), "--weights", str(weights)], lambda line: None)
+    words = [str(tmp_path / name), "--weights", str(weights), "--target", "result", "--no-cache"]
+    with pytest.raises(command.CommandError, match=reason):
+        learn_weights(words, lambda line: None)
     assert (files_of(tmp_path), files_of(weights.parent)) == before
 
 
-@pytest.mark.parametrize("words", [["9" * 5000, "1"], ["--terms", "1-" + "9" * 5000]], ids=["words", "--terms"])
-def test_terms_of_thousands_of_digits_are_refused(weights: Path, words: list[str]) -> None:
-    with pytest.raises(CommandError, match="terms are numbered 1 to 27"):
-        learn_weights([str(SELFPLAY), *words, "--weights", str(weights)], lambda line: None)
-
-
-def test_games_whose_positions_weigh_nothing_are_refused(tmp_path: Path, weights: Path) -> None:
+def test_games_whose_positions_weigh_nothing_are_refused(tmp_path, weights):
     words = ["--weights", str(weights), "--decay", "0.1", "--target", "result"]
     few = tmp_path / "late.epd"
     few.write_text("".join(f'{FEN} c9 "{r}"; c8 "20"; c7 "{g}";\n' for g, r in enumerate(("1-0", "0-1") * 20)))
-    with pytest.raises(CommandError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
+    with pytest.raises(command.CommandError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
         learn_weights([str(few), *words], lambda line: None)
 
 
 @pytest.mark.parametrize("target", [Target(1.0), Target(0.25, k=200.0), Target(0.0)])
-def test_games_of_one_result_are_refused_only_where_results_count(target: Target) -> None:
+def test_games_of_one_result_are_refused_only_where_results_count(target):
     rows = made_up_rows(np.full(5, 50.0), 200.0, 100, seed=1)
     rows = replace(rows, results=np.full_like(rows.results, 0.5))
     with pytest.raises(LearnError, match="all 20 games are drawn, so there is nothing to learn from"):
@@ -325,60 +298,7 @@ def test_games_of_one_result_are_refused_only_where_results_count(target: Target
     assert split(rows, Settings(target=Target(0.0, k=200.0))).size == 100
 
 
-def test_a_folder_that_cannot_be_written_into_is_reported_before_the_work(tmp_path: Path, weights: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(
-        CommandError, match=r"cannot write '.*file/w.txt': Not a directory; the weights are as they were"
-    ):
-        learn_weights([str(SELFPLAY), "--weights", str(weights), "--out", f"{tmp_path}/file/w.txt"], lambda line: None)
-
-
-def test_weights_of_other_terms_are_refused(weights: Path) -> None:
-    weights.write_text(weights.read_text().replace("Rook7th", "Rook8th"))
-    with pytest.raises(CommandError, match="no term is called 'Rook8th'"):
-        learn_weights([str(SELFPLAY), "--weights", str(weights)], lambda line: None)
-
-
-def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
-    """A `learn` process; it may write files of `limit` bytes at most."""
-    code = "import sys; from merino.app.shell.cli import main; sys.exit(main())"
-    if limit is not None:
-        code = (
-            "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-            f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}"
-        )
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "learn", *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-@pytest.mark.skipif(os.name == "nt", reason="limits of file size are those of Unix")
-def test_a_full_disk_is_reported_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
-    pgn = few_games(tmp_path)
-    before = weights.read_bytes()
-    (tmp_path / "x").mkdir()
-    words = [str(pgn), "1", "5", "--weights", str(weights), "--out", f"{tmp_path}/x/w.txt", "--no-match"]
-    learn_weights(words, lambda line: None)
-    assert (tmp_path / "x" / "w.txt").exists()  # and all is compiled, as the compiler wants to write files, too
-    pgn.with_suffix(".fen").unlink()
-    process = learning(str(pgn), "1", "5", "--weights", str(weights), limit=500)
-    heard = process.communicate()[0]
-    assert process.returncode == 1 and "Traceback" not in heard
-    assert "few.fen': File too large; --no-cache learns without it" in heard
-    process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-cache", "--no-match", limit=500)
-    heard = process.communicate()[0]
-    assert process.returncode == 1 and "Traceback" not in heard
-    assert "The log ends here" in heard and f"cannot write '{weights}'" in heard.splitlines()[-1]
-    assert weights.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [pgn.name]
-    assert not list(weights.parent.glob("*.new"))
-
-
-TINY = replace(GAIN, time_control=TimeControl(nodes=20), most_games=2, heats=None)
+TINY = replace(GAIN, time_control=config.TimeControl(nodes=20), most_games=2, heats=None)
 
 
 @pytest.fixture
@@ -409,8 +329,8 @@ def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: 
     [("H0", False, "the match does not show that they gain"), ("", False, "do not decide"), ("", True, "interrupted")],
 )
 def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
-    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool, reason: str
-) -> None:
+    weights, heard, monkeypatch, verdict, interrupted, reason
+):
     before = weights.read_bytes()
     assert match_that_ends(monkeypatch, verdict, interrupted) == []
     assert learned(weights, heard) is None
@@ -422,7 +342,7 @@ def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
     assert f"    learn --use '{apart}' --weights '{weights}'" in heard
 
 
-def test_weights_that_pass_are_used(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_pass_are_used(weights, heard, monkeypatch):
     before = weights.read_bytes()
     assert match_that_ends(monkeypatch, "H1") == []
     assert learned(weights, heard) == weights
@@ -431,43 +351,36 @@ def test_weights_that_pass_are_used(weights: Path, heard: list[str], monkeypatch
     assert not weights.with_name("weights.new.txt").exists()
 
 
-def test_a_real_match_lets_weights_pass_that_know_what_a_queen_is_worth(weights: Path, heard: list[str]) -> None:
-    trial = replace(TINY, test=Sprt(-300, 0, model=Model.LOGISTIC), most_games=200)
-    assert learned(weights, heard, "--concurrency", "1", trial=trial) == weights
-
-
-def test_weights_that_the_engine_plays_with_are_in_use(data_folder: Path, weights: Path) -> None:
+def test_weights_that_the_engine_plays_with_are_in_use(data_folder, weights):
     active, other = data_folder / "weights.txt", data_folder / "other.txt"
     active.write_bytes(weights.read_bytes())
-    assert weights_paths(str(weights), str(active)).takes_effect
-    assert not weights_paths(str(weights), str(other)).takes_effect
+    assert procedure.weights_paths(str(weights), str(active)).takes_effect
+    assert not procedure.weights_paths(str(weights), str(other)).takes_effect
 
 
 @pytest.mark.parametrize(("name", "words"), [("mine.old", ["--no-match"]), ("mine.new.txt", [])])
 def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie(
-    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
-) -> None:
+    weights, heard, monkeypatch, name, words
+):
     source, target = weights.rename(weights.with_name(name)), weights.with_name("mine.txt")
     source.write_bytes(f"# {LEARNED} before\n".encode() + source.read_bytes())
     save(target, one_phase())
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target))
     before = source.read_bytes(), target.read_bytes()
-    with pytest.raises(CommandError, match=f"{name}' is also an input; name another output file"):
+    with pytest.raises(command.CommandError, match=f"{name}' is also an input; name another output file"):
         learned(source, heard, *words, "--out", str(target))
     assert (source.read_bytes(), target.read_bytes()) == before
 
 
-def test_weights_that_come_with_merino_are_learned_from_and_never_replaced(data_folder: Path) -> None:
+def test_weights_that_come_with_merino_are_learned_from_and_never_replaced(data_folder):
     full = DEFAULT_FILE.with_name("full.txt")
-    paths = weights_paths(str(full))
+    paths = procedure.weights_paths(str(full))
     assert paths.source == full and paths.target == data_folder / "weights.txt" and paths.takes_effect
-    assert weights_paths("full") == paths
+    assert procedure.weights_paths("full") == paths
 
 
 @pytest.mark.parametrize("words", [["--no-match"], ["--out"]])
-def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(
-    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
+def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(weights, heard, monkeypatch, words):
     asked, before = match_that_ends(monkeypatch, "H0"), weights.read_bytes()
     other = weights.with_name("other.txt")
     used = learned(weights, heard, *words, *([str(other)] if words == ["--out"] else []))
@@ -476,16 +389,16 @@ def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(
     assert other.exists() == (words == ["--out"])
 
 
-def test_more_strength_is_another_match(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_strength_is_another_match(weights, heard, monkeypatch):
     asked = match_that_ends(monkeypatch, "H1")
     monkeypatch.setattr("merino.match.prove.GAIN", replace(GAIN, heats=None))
     assert learned(weights, heard, "--prove") == weights
     assert asked == [STRONGER]
-    with pytest.raises(UsageError, match="--no-match"):
+    with pytest.raises(command.UsageError, match="--no-match"):
         read_arguments(["a.pgn", "--prove", "--no-match"])
 
 
-def test_who_stops_the_fit_waits_for_no_match(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_stops_the_fit_waits_for_no_match(weights, heard, monkeypatch):
     asked, before = match_that_ends(monkeypatch, "H1"), weights.read_bytes()
     whole = fitting.gauss_newton
 
@@ -502,20 +415,18 @@ def test_who_stops_the_fit_waits_for_no_match(weights: Path, heard: list[str], m
 
 
 @pytest.mark.parametrize("at", ["reading.read", "judging.judge_fit"])
-def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
-    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
+def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(weights, heard, monkeypatch, at):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"merino.learn.{at}", interrupt)
     before = weights.read_bytes()
-    with pytest.raises(CommandError, match="stopped by Ctrl-C; the weights are as they were") as caught:
+    with pytest.raises(command.CommandError, match="stopped by Ctrl-C; the weights are as they were") as caught:
         learned(weights, heard)
     assert caught.value.exit_code == 130 and weights.read_bytes() == before
 
 
-def test_weights_that_wait_are_used_by_one_command(weights: Path, heard: list[str]) -> None:
+def test_weights_that_wait_are_used_by_one_command(weights, heard):
     before = weights.read_bytes()
     learned(weights, heard)
     apart = weights.with_name("weights.new.txt")
@@ -536,42 +447,37 @@ def test_weights_that_wait_are_used_by_one_command(weights: Path, heard: list[st
         (["--use"], "expected one argument"),
     ],
 )
-def test_what_cannot_be_put_in_use_is_refused(weights: Path, heard: list[str], words: list[str], reason: str) -> None:
+def test_what_cannot_be_put_in_use_is_refused(weights, heard, words, reason):
     before = weights.read_bytes()
-    with pytest.raises(CommandError, match=reason):
+    with pytest.raises(command.CommandError, match=reason):
         learn_weights([word.format(weights=weights) for word in words], heard.append)
     assert weights.read_bytes() == before
 
 
-def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights: Path, heard: list[str]) -> None:
+def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights, heard):
     apart = weights.with_name("weights.new.txt")
     apart.write_text("my diary\n")
-    with pytest.raises(CommandError, match=r"weights\.new\.txt' is in the way"):
+    with pytest.raises(command.CommandError, match=r"weights\.new\.txt' is in the way"):
         learned(weights, heard)
     assert apart.read_text() == "my diary\n"
 
 
-def test_json_states_the_verdict(weights: Path, heard: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_states_the_verdict(weights, heard, capsys):
     learned(weights, heard, "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["in_use"], found["match"]["games"]) == ("undecided", False, 2)
     assert found["written"] == str(weights.with_name("weights.new.txt"))
-    words = [str(few_games(weights.parent)), "1", "5", "--no-cache", "--weights", str(weights), "--json", "--no-match"]
-    assert run_learn(words) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["verdict"], found["in_use"], found["match"]) == ("no match", True, None)
 
 
-def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, heard: list[str]) -> None:
+def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights, heard):
     before = weights.read_bytes()
     learned(weights, heard, "--no-match")
     assert weights.with_suffix(".old").read_bytes() == before
     lines = weights.read_bytes().decode().split("\r\n")
-    assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {EARLIER}"
+    assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {procedure.EARLIER}"
     assert lines[4:6] == [COMMENTS[0], ""] and lines[-2:] == [COMMENTS[2], ""]
-    assert [line.split()[0] for line in lines[6:-2]] == [
-        line.split()[0] for line in before.decode().split("\r\n")[2:-2]
-    ]
+    names = [line.split()[0] for line in before.decode().split("\r\n")[2:-2]]
+    assert [line.split()[0] for line in lines[6:-2]] == names
     queen = next(line for line in lines if line.startswith("VAL_Q"))
     assert queen == f"VAL_Q   {load(weights)[4]:g}  # she never took mine"
     assert any(f"K = {learned_k(weights):.1f}" in line or f", {learned_k(weights):.1f} on" in line for line in heard)
@@ -579,7 +485,7 @@ def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, heard
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there files cannot have such names")
 @pytest.mark.parametrize("name", [b"a\nb 5.pgn", b"games K 12 of.pgn", b"K\xf6ln.pgn"])
-def test_games_may_have_any_name_that_a_file_can_have(weights: Path, heard: list[str], name: bytes) -> None:
+def test_games_may_have_any_name_that_a_file_can_have(weights, heard, name):
     path = few_games(weights.parent).rename(weights.parent / os.fsdecode(name))
     before, start = load(weights), weights.rename(weights.with_name(f"w K 13 {path.name}.txt"))
     words = [str(path), "1", "5", "--phases", "1", "--no-cache", "--weights", str(start), "--no-match"]
@@ -589,29 +495,29 @@ def test_games_may_have_any_name_that_a_file_can_have(weights: Path, heard: list
     assert text.startswith(f"# {LEARNED} ") and f" of {in_one_line(path.name)}, starting at w K 13 " in text
     assert re.search(rf"K = {learned_k(start):.1f}|, {learned_k(start):.1f} on", "\n".join(heard))
     assert in_one_line(path.name).split("\\")[0] in (weights.parent / "learning.log").read_text()
-    assert load_record(weights.parent / "learning.json")["files"] == [str(writable(str(path)))]
+    assert judging.load_record(weights.parent / "learning.json")["files"] == [str(sealed.writable(str(path)))]
 
 
-def test_where_weights_come_from_is_stated_once_however_often_they_are_learned(weights: Path) -> None:
+def test_where_weights_come_from_is_stated_once_however_often_they_are_learned(weights):
     values = load(weights)
     for number, end in enumerate(("\r\n", "\n")):
         weights.write_bytes(weights.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", end.encode()))
         header = [f"{LEARNED} 2026-01-0{number + 1} 10:00 from 9 games of a.pgn", f"terms 1..5, K {number + 150}.0"]
         for _ in range(2):
-            text = text_with(weights, values, [*header, "validation error 0.1 -> 0.0"])
+            text = procedure.text_with(weights, values, [*header, "validation error 0.1 -> 0.0"])
             weights.write_bytes(text.encode())
-        assert text.count(LEARNED) == text.count("# terms 1..5") == text.count("validation") == text.count(EARLIER) == 1
+        assert [text.count(each) for each in (LEARNED, "# terms 1..5", "validation", procedure.EARLIER)] == [1] * 4
         assert learned_k(weights) == number + 150
         assert COMMENTS[0] in text
 
 
-def test_the_comments_on_shipped_values_are_not_kept_for_new_values() -> None:
-    text = text_with(DEFAULT_FILE, one_phase() + 1, [f"{LEARNED} now"])
+def test_the_comments_on_shipped_values_are_not_kept_for_new_values():
+    text = procedure.text_with(DEFAULT_FILE, one_phase() + 1, [f"{LEARNED} now"])
     assert [line for line in text.splitlines() if line.startswith("#")] == [f"# {LEARNED} now"]
 
 
-def test_only_values_that_change_are_rewritten() -> None:
-    values = {term.name: float(max(term.bounds[0], 7)) if term.bounds[1] > 7 else -7.0 for term in TERMS}
+def test_only_values_that_change_are_rewritten():
+    values = {term.name: float(max(term.bounds[0], 7)) if term.bounds[1] > 7 else -7.0 for term in registry.TERMS}
     text = "\ufeff\n  # top\n" + "".join(f" {name}\t{value:.3f}  #{name}\n" for name, value in values.items())
     new = np.array(list(values.values()))
     assert rewrite(text, new, []) == text
@@ -620,12 +526,12 @@ def test_only_values_that_change_are_rewritten() -> None:
     changed = rewrite(text, new, ["K 5"])
     assert changed.startswith("\ufeff# K 5\n\n  # top\n")
     assert (parse(changed.removeprefix("\ufeff"), "") == new).all()
-    assert f" {TERMS[3].name}\t{new[3]:g}  #{TERMS[3].name}\n" in changed
-    assert f" {TERMS[5].name}\t0  #" in changed
-    assert changed.count(".000") == len(TERMS) - 2
+    assert f" {registry.TERMS[3].name}\t{new[3]:g}  #{registry.TERMS[3].name}\n" in changed
+    assert f" {registry.TERMS[5].name}\t0  #" in changed
+    assert changed.count(".000") == len(registry.TERMS) - 2
 
 
-def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path, heard: list[str]) -> None:
+def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path, heard):
     values = one_phase()
     values[:5] = 100.0
     save(tmp_path / "w.old", values)
@@ -634,26 +540,10 @@ def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path
     assert (tmp_path / "w.old.old").read_bytes() == before
 
 
-def passed(elo: float, times: int, rng: np.random.Generator) -> tuple[float, float]:
-    """The share of simulated matches of this strength that GAIN lets pass, and that it refuses."""
-    seen = np.array([21, 44, 84, 44, 21]) / 214  # the pairs of a match at these nodes, made even
-    pairs = rng.choice(5, (times, GAIN.most_games // 2), p=likeliest_with_mean(seen, score_of(elo)))
-    test, verdict = GAIN.test, np.zeros(times)
-    for played in range(10, pairs.shape[1] + 1, 10):
-        counts = np.array([np.bincount(row[:played], minlength=5) for row in pairs])
-        ratio = llr(counts, test.elo0, test.elo1, test.model)
-        settled = np.sign(ratio) * ((ratio <= test.bounds[0]) | (ratio >= test.bounds[1]))
-        verdict = np.where(verdict == 0, settled, verdict)
-    return float(np.mean(verdict > 0)), float(np.mean(verdict < 0))
-
-
-@pytest.fixture(scope="module")
-def rng() -> Iterator[np.random.Generator]:
-    yield np.random.default_rng(4)
-
-
 @pytest.mark.parametrize(("elo", "least", "most"), [(-30, 0, 0.01), (-5, 0, 0.08), (25, 0.9, 1), (60, 0.99, 1)])
-def test_mostly_stronger_weights_pass(rng: np.random.Generator, elo: float, least: float, most: float) -> None:
-    share, refused = passed(elo, 300, rng)
-    assert least <= share <= most
-    assert refused >= 0.8 or elo > -5
+def test_mostly_stronger_weights_pass(monkeypatch, elo, least, most):
+    monkeypatch.setattr(simulated_matches, "MAX_PAIRS", GAIN.most_games // 2)
+    pairs = simulated_matches.shares_for((21, 44, 84, 44, 21), elo, statistics.Model.LOGISTIC)  # at these nodes
+    found = simulated_matches.simulate_test(GAIN.test, pairs, 300, np.random.default_rng(4))
+    assert least <= found.accepted / 300 <= most
+    assert elo > -5 or 1 - (found.accepted + found.undecided) / 300 >= 0.8

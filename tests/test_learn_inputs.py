@@ -8,7 +8,6 @@ import mmap
 import os
 import random
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,35 +18,24 @@ import pytest
 
 from merino.app.console.learning import shown
 from merino.core.board.fen import parse_fen, to_fen
-from merino.core.common import sealed
-from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress
-from merino.eval.linear.compiled import NUMBER_OF_TERMS
-from merino.eval.linear.weights import defaults
-from merino.formats import sources
-from merino.formats.labelled import read_labelled
-from merino.formats.pgn_games import Fault, read_games
+from merino.core.common import sealed, terminal
+from merino.eval.linear import compiled, weights
+from merino.formats import labelled, pgn_games, sources
 from merino.formats.sources import SourceError, count_lines, find_files, open_source
-from merino.learn.positions import (
-    PositionBlock,
-    Rows,
-    RowStore,
-    block_of_games,
-    select_quiet,
-)
-from merino.learn.reading import ReadOptions, lines_of, read_rows
-from merino.learn.request import Events, Quiet, Selection
+from merino.learn import reading, request
+from merino.learn.positions import PositionBlock, Rows, RowStore, block_of_games, select_quiet
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of, some_games
 
-READING = ReadOptions(Selection(), defaults())
+READING = reading.ReadOptions(request.Selection(), weights.defaults())
 ZST = b"\x28\xb5\x2f\xfd" + bytes(60)  # what Zstandard begins with
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
 
-def read(*paths: Path, options: ReadOptions = READING) -> tuple[Rows, int, list[str], list[Fault]]:
+def read(*paths: Path, options: reading.ReadOptions = READING) -> tuple[Rows, int, list[str], list[pgn_games.Fault]]:
     lines: list[str] = []
-    found = read_rows(paths, options, Events(lines.append))
+    found = reading.read_rows(paths, options, request.Events(lines.append))
     return found.rows, found.games, lines, [fault for _, fault in found.faults]
 
 
@@ -65,8 +53,8 @@ def is_mapped(array: np.ndarray) -> bool:
     return isinstance(getattr(base, "obj", base), mmap.mmap)
 
 
-def test_on_a_full_disk_rows_are_in_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    rows = made_up_rows(defaults()[:NUMBER_OF_TERMS], 200.0, 5000, seed=1)
+def test_on_a_full_disk_rows_are_in_memory(monkeypatch, caplog):
+    rows = made_up_rows(weights.defaults()[: compiled.NUMBER_OF_TERMS], 200.0, 5000, seed=1)
     for room in (0, 100_000):
         monkeypatch.setattr(sealed.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
         store = RowStore(most_in_memory=1500)
@@ -81,7 +69,7 @@ def test_on_a_full_disk_rows_are_in_memory(monkeypatch: pytest.MonkeyPatch, capl
 
 @pytest.fixture(scope="module")
 def expected() -> Rows:
-    return rows_of(read_games(SELFPLAY.read_bytes()))
+    return rows_of(pgn_games.read_games(SELFPLAY.read_bytes()))
 
 
 @pytest.fixture
@@ -90,7 +78,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_SNIFFED", 500)
 
 
-def test_a_file_read_in_pieces_gives_the_rows_of_the_whole(small_pieces: None, expected: Rows, tmp_path: Path) -> None:
+def test_a_file_read_in_pieces_gives_the_rows_of_the_whole(small_pieces, expected, tmp_path):
     rows, games, lines, faults = read(copied_selfplay(tmp_path))
     assert_equal(rows, expected)
     assert (rows.game == expected.game).all()
@@ -107,16 +95,14 @@ NASTY = (
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("chunk", [40, 300])
-def test_pieces_never_change_what_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newline: str, chunk: int
-) -> None:
+def test_pieces_never_change_what_is_read(tmp_path, monkeypatch, newline, chunk):
     monkeypatch.setattr(sources, "CHUNK", chunk)
     monkeypatch.setattr(sources, "_SNIFFED", 10)
     draw = random.Random(chunk)
     text = "\n\n".join(f'[Event "{number}"]\n\n{draw.choice(NASTY)}' for number in range(120)) + "\n"
     data = text.replace("\n", newline).encode()
     (tmp_path / "nasty.pgn").write_bytes(data)
-    whole = read_games(data)
+    whole = pgn_games.read_games(data)
     rows, games, lines, faults = read(tmp_path / "nasty.pgn")
     assert_equal(rows, rows_of(whole))
     assert [str(fault) for fault in faults] == [str(fault) for fault in whole.faults()]
@@ -136,9 +122,7 @@ def zstandard(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("ending", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", quick_xz), ("zst", zstandard)]
 )
-def test_compressed_files_are_read(
-    tmp_path: Path, ending: str, compress: Callable[[bytes], bytes], expected: Rows
-) -> None:
+def test_compressed_files_are_read(tmp_path, ending, compress, expected):
     path = tmp_path / f"games.pgn.{ending}"
     data = compress(SELFPLAY.read_bytes())
     path.write_bytes(data)
@@ -154,7 +138,7 @@ def test_compressed_files_are_read(
 @pytest.mark.parametrize(
     ("kind", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", quick_xz), ("zst", lambda _: ZST)]
 )
-def test_a_compressed_file_is_called_that(tmp_path: Path, kind: str, compress: Callable[[bytes], bytes]) -> None:
+def test_a_compressed_file_is_called_that(tmp_path, kind, compress):
     path = tmp_path / "games.pgn"
     path.write_bytes(compress(SELFPLAY.read_bytes()))
     with pytest.raises(SourceError, match=rf"games\.pgn' is compressed: let its name end in \.{kind}"):
@@ -165,7 +149,7 @@ def test_a_compressed_file_is_called_that(tmp_path: Path, kind: str, compress: C
             assert len(source.head) == len(path.read_bytes())
 
 
-def test_zstandard_without_its_module_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zstandard_without_its_module_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "_zstd", lambda: None)
     (tmp_path / "games.pgn.zst").write_bytes(b"whatever")
     with pytest.raises(SourceError, match=r"needs the extra zstd: pip install 'merino-chess\[zstd\]'"):
@@ -179,30 +163,27 @@ def test_zstandard_without_its_module_says_what_to_install(tmp_path: Path, monke
     assert not out.exists()
 
 
-def test_files_are_found_by_name_by_pattern_and_without_ending(tmp_path: Path) -> None:
+def test_files_are_found_by_name_by_pattern_and_without_ending(tmp_path):
     for name in ("a.pgn", "b.pgn", "b.2.pgn"):
         (tmp_path / name).touch()
-    assert [path.name for path in find_files([f"{tmp_path}/*.pgn", f"{tmp_path}/a.pgn"])] == [
-        "a.pgn",
-        "b.2.pgn",
-        "b.pgn",
-    ]
+    found = find_files([f"{tmp_path}/*.pgn", f"{tmp_path}/a.pgn"])
+    assert [path.name for path in found] == ["a.pgn", "b.2.pgn", "b.pgn"]
     assert [path.name for path in find_files([f"{tmp_path}/a", f"{tmp_path}/b.2"])] == ["a.pgn", "b.2.pgn"]
     with pytest.raises(SourceError, match="there is no file"):
         find_files([f"{tmp_path}/c"])
 
 
-def test_a_file_that_is_named_in_several_ways_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_named_in_several_ways_is_read_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.pgn").write_bytes(b"")
     Path("link.pgn").symlink_to("a.pgn")
     assert find_files(["a.pgn", f"{tmp_path}/a.pgn", "../" + tmp_path.name + "/a.pgn", "*.pgn"]) == [Path("a.pgn")]
 
 
-def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) -> None:
+def test_a_fen_file_holds_the_rows_of_its_games(tmp_path, expected):
     pgn = tmp_path / "games.pgn"
     pgn.write_bytes(SELFPLAY.read_bytes() + b"\n1. e4 e5 2. Ke3 1-0\n")
-    keep = ReadOptions(Selection(), defaults(), keep_fen=True)
+    keep = reading.ReadOptions(request.Selection(), weights.defaults(), keep_fen=True)
     rows, games, lines, faults = read(pgn, options=keep)
     assert lines[0] == f"Creating file '{tmp_path / 'games.fen'}'"
     assert len(faults) == 1
@@ -219,17 +200,21 @@ def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) 
 
 
 @pytest.mark.parametrize("change", ["file", "settings", "weights", "cut short", "another program's"])
-def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -> None:
+def test_a_fen_file_of_something_else_is_not_used(tmp_path, change):
     pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    keep = ReadOptions(Selection(Quiet.ONLY if change == "weights" else Quiet.ANY), defaults(), keep_fen=True)
+    keep = reading.ReadOptions(
+        request.Selection(request.Quiet.ONLY if change == "weights" else request.Quiet.ANY),
+        weights.defaults(),
+        keep_fen=True,
+    )
     read(pgn, options=keep)
     if change == "file":
         pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
     elif change == "weights":
-        keep = replace(keep, weights=defaults() * 0.9)
+        keep = replace(keep, weights=weights.defaults() * 0.9)
     elif change == "settings":
-        keep = ReadOptions(Selection(per_game=8), defaults(), keep_fen=True)
+        keep = reading.ReadOptions(request.Selection(per_game=8), weights.defaults(), keep_fen=True)
     elif change == "cut short":
         fen.write_bytes(fen.read_bytes()[:-20])
     else:
@@ -239,7 +224,7 @@ def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -
     if change in ("settings", "weights"):
         assert_equal(read(pgn, options=keep)[0], rows)
     else:
-        assert_equal(rows, rows_of(read_games(pgn.read_bytes())))
+        assert_equal(rows, rows_of(pgn_games.read_games(pgn.read_bytes())))
     if change == "another program's":
         assert fen.read_bytes() == before and "not Merino's" in lines[0]
     else:
@@ -248,10 +233,10 @@ def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -
         assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' again: {reason}"
 
 
-def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path: Path) -> None:
+def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path):
     shuffling, path = "Nf3 Nf6 Ng1 Ng8 ", tmp_path / "long.pgn"
     path.write_text(f'[Result "1-0"]\n\n{shuffling * 9000} 1-0\n\n')
-    keep = ReadOptions(Selection(), defaults(), keep_fen=True)
+    keep = reading.ReadOptions(request.Selection(), weights.defaults(), keep_fen=True)
     rows, *_ = read(path, options=keep)
     assert len(rows) == 36_000 and (rows.to_end.min(), rows.to_end.max()) == (0, 32_767)
     assert_equal(read(path, options=keep)[0], rows)
@@ -279,8 +264,8 @@ def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path: Path) -> None:
         (f"{START} 0 1 [0.73]", 0.73),
     ],
 )
-def test_results_are_read_in_the_usual_forms(line: str, result: float) -> None:
-    read = read_labelled(line.encode())
+def test_results_are_read_in_the_usual_forms(line, result):
+    read = labelled.read_labelled(line.encode())
     assert not read.faults and read.results.tolist() == pytest.approx([result])
     assert (read.games[0] != 0) == ("c7" in line)
     assert read.to_end[0] == (7 if "c8" in line else -1)
@@ -298,7 +283,7 @@ def test_results_are_read_in_the_usual_forms(line: str, result: float) -> None:
         ("what is this", "4 to 6 fields"),
     ],
 )
-def test_a_faulty_line_is_left_out_and_reported(tmp_path: Path, line: str, reason: str) -> None:
+def test_a_faulty_line_is_left_out_and_reported(tmp_path, line, reason):
     path = tmp_path / "set.epd"
     path.write_text(f"# a set\n\n{START} [1.0]\r\n{line}\n4k3/8/8/8/8/8/4P3/4K3 w - - [0.5]\n")
     rows, _, _, faults = read(path)
@@ -307,12 +292,10 @@ def test_a_faulty_line_is_left_out_and_reported(tmp_path: Path, line: str, reaso
 
 
 @pytest.mark.parametrize("in_file", [False, True])
-@pytest.mark.parametrize("quiet", [Quiet.ANY, Quiet.RESOLVED])
-def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: Quiet, in_file: bool
-) -> None:
-    games = read_games(b"[Event ".join(SELFPLAY.read_bytes().split(b"[Event ")[:151]))
-    lines = lines_of(block_of_games(games), 0).splitlines(keepends=True)
+@pytest.mark.parametrize("quiet", [request.Quiet.ANY, request.Quiet.RESOLVED])
+def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(tmp_path, monkeypatch, quiet, in_file):
+    games = pgn_games.read_games(b"[Event ".join(SELFPLAY.read_bytes().split(b"[Event ")[:151]))
+    lines = reading.lines_of(block_of_games(games), 0).splitlines(keepends=True)
     assert len(b"".join(lines)) > 2 * sources.CHUNK
     one, other = tmp_path / "sorted.epd", tmp_path / "shuffled.epd"
     one.write_bytes(b"".join(lines))
@@ -320,7 +303,8 @@ def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
     other.write_bytes(b"".join(lines))
     if in_file:
         monkeypatch.setattr("merino.learn.positions.MAX_IN_MEMORY", 20_000)
-    rows, count, _, _ = read(other, one, options=ReadOptions(Selection(positions=quiet, per_game=5), defaults()))
+    options = reading.ReadOptions(request.Selection(positions=quiet, per_game=5), weights.defaults())
+    rows, count, _, _ = read(other, one, options=options)
     assert 280 <= count <= 300 and is_mapped(rows.features) == in_file
     assert np.bincount(rows.game).max() == 5 and len(rows) > 2 * count
     halves = [np.flatnonzero((rows.game < count // 2) == first) for first in (True, False)]
@@ -328,7 +312,7 @@ def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
     assert of_one == of_other
 
 
-def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
+def test_positions_without_a_game_count_as_one_each(tmp_path):
     path = tmp_path / "set.fen"
     path.write_text(f"{START} [1.0]\n{START} [1.0]\n8/8/4k3/8/8/8/4P3/4K3 w - - [0.5]\n")
     rows, games, lines, _ = read(path)
@@ -352,19 +336,17 @@ WIPED = "\r" + " " * 23 + "\r"
         (io.StringIO, [(0, 0.0), (10, 0.1), (60, 0.2)], "Reading: 20%, 4 min 00 s left\n"),
     ],
 )
-def test_progress_is_shown_after_a_while_and_wiped(
-    stream: type[io.StringIO], steps: list[tuple[float, float | None]], seen: str
-) -> None:
+def test_progress_is_shown_after_a_while_and_wiped(stream, steps, seen):
     now, shown = [0.0], stream()
-    with Progress(shown, lambda: now[0]) as progress:
+    with terminal.Progress(shown, lambda: now[0]) as progress:
         for now[0], done in steps:
             progress("Reading", done)
     assert shown.getvalue() == seen
 
 
-def test_each_piece_of_work_begins_a_progress_of_its_own() -> None:
+def test_each_piece_of_work_begins_a_progress_of_its_own():
     now, stream = [0.0], Terminal()
-    progress = Progress(stream, lambda: now[0])
+    progress = terminal.Progress(stream, lambda: now[0])
     for what in ("one", "one", "other"):  # the second comes from the start again
         for done in (0.1, 0.5):
             progress(what, done)
@@ -375,24 +357,24 @@ def test_each_piece_of_work_begins_a_progress_of_its_own() -> None:
     assert stream.getvalue().endswith("\r")
 
 
-def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> None:
+def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path):
     now, stream = iter(range(0, 10**6, 10)), Terminal()
     (tmp_path / "a.pgn").write_bytes(SELFPLAY.read_bytes())
     for _ in range(2):  # the second time from the .fen file
         with shown(lambda line: stream.write(f"{line}\n"), False, stream, lambda: float(next(now))) as events:
-            options = ReadOptions(Selection(), defaults(), keep_fen=True)
-            read_rows([tmp_path / "a.pgn"], options, events)
+            options = reading.ReadOptions(request.Selection(), weights.defaults(), keep_fen=True)
+            reading.read_rows([tmp_path / "a.pgn"], options, events)
     seen = stream.getvalue()
     assert "Reading a.pgn: " in seen and "Reading a.fen: " in seen
     for line in ("a.pgn: ", "Using file ", "a.fen: "):
         assert all(seen[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){line}", seen))
 
 
-def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal() -> None:
+def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal():
     stream = Terminal()
-    line = LiveLine(stream)
+    line = terminal.LiveLine(stream)
     line.show("x" * 200)
-    assert stream.getvalue() == "\r" + "x" * (DEFAULT_COLUMNS - 1)
+    assert stream.getvalue() == "\r" + "x" * (terminal.DEFAULT_COLUMNS - 1)
     line.wipe()
     line.wipe()
     assert stream.getvalue().count("\r") == 3
@@ -400,39 +382,39 @@ def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal() -> None:
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, quick_xz])
-def test_games_are_read_from_a_pipe(expected: Rows, pack: Callable[[bytes], bytes]) -> None:
+def test_games_are_read_from_a_pipe(expected, pack):
     with pipe_with(pack(SELFPLAY.read_bytes())) as out:
         lines: list[str] = []
-        options = ReadOptions(Selection(), defaults(), True)
-        found = read_rows(find_files([f"/dev/fd/{out}"]), options, Events(lines.append))
+        options = reading.ReadOptions(request.Selection(), weights.defaults(), True)
+        found = reading.read_rows(find_files([f"/dev/fd/{out}"]), options, request.Events(lines.append))
     assert found.games == 710
     assert_equal(found.rows, expected)
     assert lines == [f"{out}: 710 games, {len(found.rows)} positions"]
 
 
-def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hyphen_is_standard_input(monkeypatch):
     with pipe_with(SELFPLAY.read_bytes()) as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         lines: list[str] = []
-        options = ReadOptions(Selection(), defaults(), True)
-        games = read_rows(find_files(["-"]), options, Events(lines.append)).games
+        options = reading.ReadOptions(request.Selection(), weights.defaults(), True)
+        games = reading.read_rows(find_files(["-"]), options, request.Events(lines.append)).games
     assert games == 710
     assert lines[0].startswith("standard input: 710 games, ")
 
 
-def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ReadOptions(Selection(), defaults())
+def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch):
+    options = reading.ReadOptions(request.Selection(), weights.defaults())
     for stdin, reason in ((None, "is closed"), (Terminal(), "is the keyboard here")):
         monkeypatch.setattr("sys.stdin", stdin)
         with pytest.raises(SourceError, match=reason):
-            read_rows(find_files(["-"]), options, Events(print))
+            reading.read_rows(find_files(["-"]), options, request.Events(print))
     with pipe_with(b"") as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         with pytest.raises(SourceError, match="no finished game with a usable position in standard input"):
-            read_rows(find_files(["-"]), options, Events(print))
+            reading.read_rows(find_files(["-"]), options, request.Events(print))
 
 
-def test_lines_are_counted_however_they_end() -> None:
+def test_lines_are_counted_however_they_end():
     assert [count_lines(text) for text in (b"a\nb\n", b"a\rb\r", b"a\r\nb\r\n", b"")] == [2, 2, 2, 0]
 
 
@@ -447,20 +429,20 @@ HANGING = "4k3/8/8/3q4/8/4N3/4P3/4K3 w - - 0 1"  # the knight takes the queen
 PENDING = "4k3/8/2p5/3q4/8/4N3/4P3/4K3 w - - 0 1"  # and is taken by the pawn
 
 
-def test_positions_where_something_hangs_are_left_out_or_played_out() -> None:
+def test_positions_where_something_hangs_are_left_out_or_played_out():
     block = block_of(HANGING, PENDING, f"{START} 0 1")
-    assert select_quiet(block.positions, defaults(), Quiet.ANY).tolist() == [True, True, True]
-    assert select_quiet(block.positions, defaults(), Quiet.ONLY).tolist() == [False, False, True]
+    assert select_quiet(block.positions, weights.defaults(), request.Quiet.ANY).tolist() == [True, True, True]
+    assert select_quiet(block.positions, weights.defaults(), request.Quiet.ONLY).tolist() == [False, False, True]
     assert to_fen(block.positions[:1]) == HANGING
-    assert select_quiet(block.positions, defaults(), Quiet.RESOLVED).tolist() == [True, True, True]
+    assert select_quiet(block.positions, weights.defaults(), request.Quiet.RESOLVED).tolist() == [True, True, True]
     ends = [to_fen(block.positions[index : index + 1]).split()[0] for index in range(3)]
     assert ends == ["4k3/8/8/3N4/8/8/4P3/4K3", "4k3/8/8/3p4/8/8/4P3/4K3", START.split(maxsplit=1)[0]]
 
 
 @pytest.mark.parametrize("clock", [1, 40, 99])
-def test_moves_without_capture_or_pawn_move_leave_a_position_as_quiet_as_it_is(clock: int) -> None:
+def test_moves_without_capture_or_pawn_move_leave_a_position_as_quiet_as_it_is(clock):
     ahead, hanging = "4k3/8/8/8/8/4N3/4P3/4K3 b - -", HANGING.removesuffix(" 0 1")
     block = block_of(f"{ahead} {clock} 80", f"{hanging} {clock} 80")
-    assert select_quiet(block.positions, defaults(), Quiet.ONLY).tolist() == [True, False]
-    assert select_quiet(block.positions, defaults(), Quiet.RESOLVED).tolist() == [True, True]
+    assert select_quiet(block.positions, weights.defaults(), request.Quiet.ONLY).tolist() == [True, False]
+    assert select_quiet(block.positions, weights.defaults(), request.Quiet.RESOLVED).tolist() == [True, True]
     assert to_fen(block.positions[:1]) == f"{ahead} {clock} 80"

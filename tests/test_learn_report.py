@@ -14,16 +14,14 @@ from merino.app.console.learning import carry_out, learn_weights, read_arguments
 from merino.app.shell.cli import main
 from merino.core.common.command import CommandError
 from merino.eval.families import load_net
-from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.registry import TERMS
+from merino.eval.linear import family, registry
 from merino.eval.linear.weights import SHIPPED, defaults, load, save
-from merino.learn import judging
+from merino.learn import judging, plots, procedure, reading
 from merino.learn.judging import (
     RARE_GAMES,
     Learned,
     Summary,
     Way,
-    WeightLine,
     belief,
     calibration,
     learn,
@@ -31,9 +29,6 @@ from merino.learn.judging import (
     render,
     summarise,
 )
-from merino.learn.plots import PICTURES, draw
-from merino.learn.procedure import COLUMNS, fold
-from merino.learn.reading import ENOUGH_GAMES, ReadOptions, prepared, read_rows
 from merino.learn.request import (
     ARTICLE,
     DEFAULT_CHOICE,
@@ -46,11 +41,9 @@ from merino.learn.request import (
     Target,
 )
 from merino.learn.sample import FitParameters, gather, sample_of, scores_of
+from merino.match import players, prove, statistics
 from merino.match.config import MatchConfig, TimeControl
-from merino.match.players import OwnPlayer
-from merino.match.prove import GAIN, PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
-from merino.match.statistics import Model, Sprt
-from tests.rows import FEW, SELFPLAY, copied_selfplay, few_games, labels_of, made_up_rows, selfplay_rows, split
+from tests.rows import FEW, SELFPLAY, few_games, labels_of, made_up_rows, selfplay_rows, split
 from tests.shipped import article_weights, one_phase
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
@@ -64,13 +57,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(folder / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
     options = ["--phases", "1", "--no-cache", "--no-match", "--teacher", "off", "--per-game", "30"]
-    words = [str(few_games(folder)), "6", str(len(TERMS)), "--weights", str(folder / "weights.txt"), *options]
+    words = [str(few_games(folder)), "6", str(len(registry.TERMS)), "--weights", str(folder / "weights.txt"), *options]
     assert learn_weights(words, lines.append) == folder / "weights.txt"
     (folder / "shown.txt").write_text("\n".join(lines) + "\n")
     return folder
 
 
-def test_better_weights_are_left_with_the_command_that_proves_them(folder: Path) -> None:
+def test_better_weights_are_left_with_the_command_that_proves_them(folder):
     shown = (folder / "shown.txt").read_text()
     assert "Training set: " in shown and "Validation set: " in shown
     assert f"merino match '{folder / 'weights.txt'}' '{folder / 'weights.old'}' --sprt " in shown
@@ -78,7 +71,7 @@ def test_better_weights_are_left_with_the_command_that_proves_them(folder: Path)
     assert (load(folder / "weights.old") == load(BEFORE_TRAINING)).all()
 
 
-def test_the_summary_for_programs_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_for_programs_is_one_object(tmp_path, capsys):
     save(tmp_path / "weights.txt", one_phase())
     words = [str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--out", f"{tmp_path}/out.txt"]
     assert run_learn([*words, "--json", "--no-cache"]) == 0
@@ -91,7 +84,7 @@ def test_the_summary_for_programs_is_one_object(tmp_path: Path, capsys: pytest.C
     assert summary["in_use"] is False
 
 
-def test_the_article_is_followed_to_the_letter(tmp_path: Path) -> None:
+def test_the_article_is_followed_to_the_letter(tmp_path):
     save(tmp_path / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
     few, weights = str(few_games(tmp_path)), str(tmp_path / "weights.txt")
@@ -100,7 +93,7 @@ def test_the_article_is_followed_to_the_letter(tmp_path: Path) -> None:
     steps = [line for line in lines if STEP.fullmatch(line)]
     assert lines[lines.index("Start optimization...") + 1] == steps[0]
     assert steps[0].endswith("K = 150.0")
-    assert f"Parameter 6 of {len(TERMS)}: PawnDoubled = -10" in lines
+    assert f"Parameter 6 of {len(registry.TERMS)}: PawnDoubled = -10" in lines
     assert any(" [1.7] -11" in line for line in steps)
     numbers = [int(line.split()[0]) for line in steps]
     assert numbers == list(range(len(steps)))
@@ -108,7 +101,7 @@ def test_the_article_is_followed_to_the_letter(tmp_path: Path) -> None:
     assert errors == sorted(errors, reverse=True)
 
 
-def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_positions() -> None:
+def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_positions():
     rows = selfplay_rows()
     is_validation = np.zeros(len(rows), dtype=np.bool_)
     is_validation[::5] = True
@@ -120,14 +113,14 @@ def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_posit
     assert sums.errors(root_of_sum=True) == pytest.approx(expected, rel=1e-5)
 
 
-def test_an_option_given_explicitly_overrides_the_article() -> None:
+def test_an_option_given_explicitly_overrides_the_article():
     for words in (["--preset", "greko2015", "--decay", "40"], ["--decay", "40", "--preset", "greko2015"]):
         settings = read_arguments(["games.pgn", *words]).request.settings
         assert (settings.decay, settings.k, settings.method) == (40.0, 150.0, "descent")
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])
-def test_help_lists_every_option(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_option(word, capsys):
     assert main(["learn", word]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("usage: merino learn FILE")
@@ -135,7 +128,7 @@ def test_help_lists_every_option(word: str, capsys: pytest.CaptureFixture[str]) 
     assert len(shown.splitlines()) <= 60 and len(re.findall("(?m)^  --", shown)) <= 20
 
 
-def test_odd_weights_are_flagged() -> None:
+def test_odd_weights_are_flagged():
     truth = one_phase()
     truth[5], truth[22] = 150.0, -150.0  # PawnDoubled wants to be positive, RookMobility negative
     rows = made_up_rows(truth, 800.0, 40_000, seed=7)
@@ -144,20 +137,20 @@ def test_odd_weights_are_flagged() -> None:
     rows.features[:, 13] = rows.features[:, 15]  # KnightCenter and KnightMobility go together
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
-    lines: dict[str, WeightLine] = {}
-    learned = learn(sample, one_phase(), settings)
-    for line in summarise(sample, learned, settings).weights:
-        lines[line.name] = line
-    assert "at its bound" in lines["PawnDoubled"].flags
-    assert "sign against its meaning" in lines["RookMobility"].flags
-    assert any(flag.startswith("rare: ") for flag in lines["Rook7th"].flags)
-    assert "resembles KnightMobility" in lines["KnightCenter"].flags
-    assert "resembles KnightCenter" in lines["KnightMobility"].flags
+    lines = {line.name: line for line in summarise(sample, learn(sample, one_phase(), settings), settings).weights}
+    for name, flag in (
+        ("PawnDoubled", "at its bound"),
+        ("RookMobility", "sign against its meaning"),
+        ("Rook7th", "rare: "),
+        ("KnightCenter", "resembles KnightMobility"),
+        ("KnightMobility", "resembles KnightCenter"),
+    ):
+        assert any(each.startswith(flag) for each in lines[name].flags), name
     assert lines["VAL_Q"].flags == ("frozen",)
     assert lines["Rook7th"].games < RARE_GAMES < lines["RookOpen"].games
 
 
-def test_true_weights_are_well_calibrated_and_false_ones_are_not() -> None:
+def test_true_weights_are_well_calibrated_and_false_ones_are_not():
     rows = made_up_rows(article_weights(), 800.0, 40_000, seed=8)
     sample = sample_of(rows, np.ones(len(rows), dtype=np.bool_))
     sharp, true = (calibration(sample, FitParameters(article_weights(), 1 / k)) for k in (300.0, 800.0))
@@ -166,7 +159,7 @@ def test_true_weights_are_well_calibrated_and_false_ones_are_not() -> None:
     assert misses[0] < 2 < misses[1]
 
 
-def test_predictions_of_positions_that_weigh_nothing_are_not_calibrated() -> None:
+def test_predictions_of_positions_that_weigh_nothing_are_not_calibrated():
     rows, everything = made_up_rows(article_weights(), 800.0, 2_000, seed=8), np.ones(2_000, dtype=np.bool_)
     scores = scores_of(sample_of(rows, everything), article_weights())
     is_early = scores < np.quantile(scores, 0.21)
@@ -177,7 +170,7 @@ def test_predictions_of_positions_that_weigh_nothing_are_not_calibrated() -> Non
     assert len(bins) == 16 and all(np.isfinite([each.predicted, each.scored, each.error]).all() for each in bins)
 
 
-def test_a_run_is_drawn_from_its_record(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_drawn_from_its_record(folder, capsys):
     pytest.importorskip("matplotlib")
     assert run_plot([str(folder / "learning.json"), "--out", str(folder / "plots"), "--format", "svg"]) == 0
     files = [Path(line) for line in capsys.readouterr().out.splitlines()]
@@ -185,7 +178,7 @@ def test_a_run_is_drawn_from_its_record(folder: Path, capsys: pytest.CaptureFixt
     assert all(file.read_bytes().startswith(b"<?xml") for file in files)
 
 
-def test_random_moves_have_no_calibration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_random_moves_have_no_calibration(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     save(tmp_path / "w.txt", load(BEFORE_TRAINING))
     words = [str(few_games(tmp_path)), "6", "8", "--phases", "1", "--weights", str(tmp_path / "w.txt"), "--no-cache"]
@@ -198,7 +191,7 @@ def test_random_moves_have_no_calibration(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("groups", [0, 1, 2, 3])
-def test_the_picture_of_weights_has_a_panel_for_each_group_of_terms(groups: int) -> None:
+def test_the_picture_of_weights_has_a_panel_for_each_group_of_terms(groups):
     figure = pytest.importorskip("matplotlib.figure").Figure()
     names = [f"group {number}" for number in range(groups)]
     record = {
@@ -207,21 +200,21 @@ def test_the_picture_of_weights_has_a_panel_for_each_group_of_terms(groups: int)
         "steps": [{"weights": [0.0] * groups}, {"weights": [1.0] * groups}],
         "summary": {"weights": [{"name": name, "new": 1.0} for name in names]},
     }
-    PICTURES["weights"](figure, record)
+    plots.PICTURES["weights"](figure, record)
     assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == names
 
 
 @pytest.mark.parametrize(
     ("content", "reason"), [(None, "cannot read"), ("{", "is not a record"), ('{"a": 1}', "is not a record")]
 )
-def test_what_is_no_record_is_not_drawn(tmp_path: Path, content: str | None, reason: str) -> None:
+def test_what_is_no_record_is_not_drawn(tmp_path, content, reason):
     if content is not None:
         (tmp_path / "learning.json").write_text(content)
     with pytest.raises(CommandError, match=reason):
         run_plot([str(tmp_path / "learning.json")])
 
 
-def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder, monkeypatch):
     pytest.importorskip("matplotlib")
 
     def drawn(*_: object) -> bytes:
@@ -243,33 +236,27 @@ def summary() -> Summary:
     return summarise(sample, learn(sample, one_phase(), settings), settings)
 
 
-def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder: Path, summary: Summary) -> None:
+def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder, summary):
     large = [
         replace(line, old=-1999.5, new=-2000.0, low=-2345.6, high=-1900.2, positions=123_456_789, games=999_999)
         for line in summary.weights
     ]
-    lines = [part for line in render(replace(summary, weights=tuple(large))) for part in fold(line)]
+    lines = [part for line in render(replace(summary, weights=tuple(large))) for part in procedure.fold(line)]
     lines += [line for line in (folder / "shown.txt").read_text().splitlines() if not line.startswith("    ")]
-    assert all(len(line) <= COLUMNS or re.search(r"\'.{40,}\'", line) for line in lines)
+    assert all(len(line) <= procedure.COLUMNS or re.search(r"\'.{40,}\'", line) for line in lines)
     assert sum(line.startswith("VAL_Q") for line in lines) == 2  # the rows of the table are whole
 
 
-def test_long_lines_are_folded_between_words_and_commands_are_not() -> None:
-    words = (
-        ["a"] * 20
-        + ["-79.1 +- 47.4"] * 6
-        + ["'/a name/of two words'"]
-        + ["supercalifragilistic"] * 9
-        + ["x" * 90, "1,234.5"]
-    )
-    lines = fold("  " + " ".join(words))
+def test_long_lines_are_folded_between_words_and_commands_are_not():
+    words = [*["a"] * 20, *["-79.1 +- 47.4"] * 6, "'/a name/of two words'", *["supercalifragilistic"] * 9, "x" * 90]
+    lines = procedure.fold("  " + " ".join(words))
     assert [word for line in lines for word in re.findall(r"'.*'|-79.1 \+- 47.4|\S+", line)] == words
-    assert all(len(line) <= COLUMNS for line in lines if "x" not in line)
+    assert all(len(line) <= procedure.COLUMNS for line in lines if "x" not in line)
     assert lines[0].startswith("  a a") and all(line.startswith("    ") for line in lines[1:])
-    assert fold(f"    merino match {'x ' * 50}") == [f"    merino match {'x ' * 50}"]
+    assert procedure.fold(f"    merino match {'x ' * 50}") == [f"    merino match {'x ' * 50}"]
 
 
-def test_whether_a_change_is_more_than_noise_is_a_column(summary: Summary) -> None:
+def test_whether_a_change_is_more_than_noise_is_a_column(summary):
     lines = {line.split()[0]: line for line in render(summary) if line[:1].isalpha() and " .. " in line}
     assert {line.clear for line in summary.weights} == {True, False, None}
     for line in summary.weights:
@@ -281,7 +268,7 @@ def test_whether_a_change_is_more_than_noise_is_a_column(summary: Summary) -> No
             assert line.old == line.new
 
 
-def test_the_sentence_and_the_table_of_the_article_state_one_error() -> None:
+def test_the_sentence_and_the_table_of_the_article_state_one_error():
     sample = split(selfplay_rows(), ARTICLE)
     learned = learn(sample, load(BEFORE_TRAINING), replace(ARTICLE, method="gauss-newton"))
     found = summarise(sample, learned, ARTICLE)
@@ -292,7 +279,7 @@ def test_the_sentence_and_the_table_of_the_article_state_one_error() -> None:
     assert text.count(f"{abs(found.gain):.6f}") == 2
 
 
-def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worse_result_is_called_so_with_what_may_help(tmp_path, monkeypatch):
     save(tmp_path / "weights.txt", one_phase())
     lines: list[str] = []
 
@@ -308,36 +295,36 @@ def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypa
     assert "What may help: more games" in text and "few.pgn" in text
 
 
-def test_no_zero_has_a_sign(summary: Summary) -> None:
+def test_no_zero_has_a_sign(summary):
     odd = [replace(line, old=0.0, new=-0.0, low=-0.3, high=0.2, flags=()) for line in summary.weights]
     odd[0] = replace(odd[0], low=-0.001, high=-0.004)
     shown = replace(summary, weights=tuple(odd), train_before=0.1, train_after=0.1)
     assert not re.search(r"-0(?![.\d])|-0\.0+(?!\d)", "\n".join(render(shown)))
 
 
-def test_rounded_weights_have_no_zero_with_a_sign() -> None:
+def test_rounded_weights_have_no_zero_with_a_sign():
     truth = one_phase()
-    truth[5:] = np.clip(0.0, *np.array([term.bounds for term in TERMS[5:]]).T)
+    truth[5:] = np.clip(0.0, *np.array([term.bounds for term in registry.TERMS[5:]]).T)
     sample = split(made_up_rows(truth, 800.0, 20_000, seed=3), Settings(k=800.0))
     end = learn(sample, truth, Settings(k=800.0)).end.weights
     assert (end == 0).any() and not np.signbit(end[end == 0]).any()
 
 
-def test_the_picture_rounds_as_the_report_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_rounds_as_the_report_does(folder, monkeypatch):
     pytest.importorskip("matplotlib")
     record = load_record(folder / "learning.json")
     name, index = "PawnDoubled", 5
     record["steps"][-1]["weights"][index] = 2.5  # rounded to 2 by itself
     record["summary"]["weights"][index]["new"] = 3.0
     record["summary"]["valid_after"] = 0.0123456
-    shown = b"".join(draw(record, PICTURES[picture], "svg") for picture in ("weights", "error")).decode()
+    shown = b"".join(plots.draw(record, plots.PICTURES[picture], "svg") for picture in ("weights", "error")).decode()
     assert f"<!-- {name} 3 -->" in shown
     assert "<!-- validation set: 0.012346 -->" in shown
     assert "<!-- Error by time -->" in shown
 
 
 FAST = TimeControl(nodes=20)
-TINY = Heats(rounds=(4, 2), time_control=FAST)
+TINY = prove.Heats(rounds=(4, 2), time_control=FAST)
 
 
 def without_pieces() -> np.ndarray:
@@ -354,22 +341,18 @@ def weights(tmp_path: Path) -> Path:
     return path
 
 
-def player(name: str, values: np.ndarray) -> OwnPlayer:
-    return OwnPlayer(name, LinearEvaluation(values))
+def player(name: str, values: np.ndarray) -> players.OwnPlayer:
+    return players.OwnPlayer(name, family.LinearEvaluation(values))
 
 
-def test_the_plain_command_asks_for_the_default_request() -> None:
+def test_the_plain_command_asks_for_the_default_request():
     assert read_arguments(["a.pgn"]).request == LearnRequest(("a.pgn",))
 
 
-def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher() -> None:
+def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher():
     request = read_arguments(["a.pgn", "--preset", "greko2015"]).request
-    assert (request.settings, request.selection, request.choice, request.teacher) == (
-        ARTICLE,
-        Selection(),
-        NO_CHOICE,
-        None,
-    )
+    assert (request.settings, request.selection) == (ARTICLE, Selection())
+    assert (request.choice, request.teacher) == (NO_CHOICE, None)
     assert request.settings.phases == 1 and not request.settings.target.needs_scores
 
 
@@ -386,57 +369,43 @@ def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher()
         (["--preset", "greko2015", "--teacher", "gen1"], Target(0.0), "gen1", False),
     ],
 )
-def test_target_and_teacher_follow_from_each_other(
-    words: list[str], target: Target, teacher: str | None, has_random_moves: bool
-) -> None:
+def test_target_and_teacher_follow_from_each_other(words, target, teacher, has_random_moves):
     request = read_arguments(["a.pgn", *words]).request
     assert request.has_random_moves is has_random_moves
     assert (request.settings.target, request.teacher) == (target, teacher)
 
 
-def test_the_report_names_whose_scores_teach() -> None:
+def test_the_report_names_whose_scores_teach():
     for words, name in (([], "gen12"), (["--target", "search"], "a search")):
-        request, _ = prepared(read_arguments(["a.pgn", *words]).request, TERMS)
+        request, _ = reading.prepared(read_arguments(["a.pgn", *words]).request, registry.TERMS)
         assert request.settings.target.describe() == f"the score of {name}"
 
 
-def test_a_teacher_scores_every_position_and_a_cached_one_in_the_same_way(tmp_path: Path) -> None:
-    games, heard = copied_selfplay(tmp_path), list[str]()
-    options = ReadOptions(Selection(per_game=3), defaults(), keep_fen=True, teacher=load_net("gen12"))
-    first = read_rows([games], options, Events(heard.append)).rows
-    second = read_rows([games], options, Events(heard.append)).rows
-    assert any(line.startswith("Using file") for line in heard)
-    assert np.array_equal(first.scores, second.scores) and np.std(first.scores) > 100
-    other = read_rows([games], replace(options, teacher=load_net("gen1")), Events()).rows
-    assert not np.array_equal(first.scores, other.scores)
-    assert np.corrcoef(first.scores, other.scores)[0, 1] > 0.8
-
-
-def test_the_cache_next_to_the_games_keeps_the_scores_of_each_scorer_apart(tmp_path: Path) -> None:
+def test_the_cache_next_to_the_games_keeps_the_scores_of_each_scorer_apart(tmp_path):
     parts = re.split(r"(?=\[Event )", SELFPLAY.read_text())[1:61]
     scored = [re.sub(r"(\d+\. \S+) ", r"\1 {[%eval 0.20,9]} ", game) for game in parts[:20]]
     path = tmp_path / "games.pgn"
     path.write_text("".join(scored + parts[20:]))
-    by_file = ReadOptions(Selection(), defaults(), keep_fen=True, needs_scores=True)
+    by_file = reading.ReadOptions(Selection(), defaults(), keep_fen=True, needs_scores=True)
     by_net = replace(by_file, teacher=load_net("gen12"))
     of_file, of_net, net_again, file_again = (
-        read_rows([path], options, Events()).rows for options in (by_file, by_net, by_net, by_file)
+        reading.read_rows([path], options, Events()).rows for options in (by_file, by_net, by_net, by_file)
     )
     assert np.array_equal(of_file.scores, file_again.scores) and np.array_equal(of_net.scores, net_again.scores)
     assert len(of_net.results) == 60 and len(of_net) > 2 * len(of_file)
 
 
-def test_a_teacher_that_is_not_there_is_refused_in_a_sentence(weights: Path) -> None:
+def test_a_teacher_that_is_not_there_is_refused_in_a_sentence(weights):
     with pytest.raises(CommandError, match="there is no net 'gen99'"):
         learn_weights([str(SELFPLAY), "--teacher", "gen99", "--weights", str(weights)], lambda line: None)
 
 
-def test_of_several_players_the_strongest_comes_out_of_the_heats() -> None:
+def test_of_several_players_the_strongest_comes_out_of_the_heats():
     weak = without_pieces()
-    found = play_heats(
+    found = prove.play_heats(
         [player("weak", weak), player("strong", one_phase()), player("as weak", weak)],
         player("old", weak),
-        Heats(rounds=(20, 10), time_control=TimeControl(nodes=100)),
+        prove.Heats(rounds=(20, 10), time_control=TimeControl(nodes=100)),
     )
     assert found.best == 1 and not found.interrupted
     assert [2 * int(pairs.sum()) for pairs in found.pairs].count(20) == 1, "one of three is out after a round"
@@ -456,22 +425,22 @@ def heats_with(monkeypatch: pytest.MonkeyPatch, interrupted_at: int = -1) -> lis
     return played
 
 
-def test_players_of_a_round_have_the_same_openings_and_each_round_has_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_players_of_a_round_have_the_same_openings_and_each_round_has_others(monkeypatch):
     played, weights = heats_with(monkeypatch), one_phase()
-    play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
+    prove.play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
     assert [name for name, _ in played] == ["bad", "good", "poor", "good", "bad"]
     assert len({seed for _, seed in played[:3]}) == 1 == len({seed for _, seed in played[3:]})
     assert played[0][1] != played[3][1]
 
 
-def test_interrupted_heats_give_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_heats_give_the_best_so_far(monkeypatch):
     heats_with(monkeypatch, interrupted_at=3)
     weights = one_phase()
-    found = play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
+    found = prove.play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
     assert (found.best, found.interrupted) == (1, True)
 
 
-def test_a_share_of_a_step_is_tried_only_if_it_is_accepted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_of_a_step_is_tried_only_if_it_is_accepted_too(monkeypatch):
     monkeypatch.setattr(judging, "part_of_step", lambda *step: SimpleNamespace(accepted=step[-1] > 0.3))
     whole: Any = SimpleNamespace(accepted=True)
     sample: Any = None
@@ -483,29 +452,29 @@ def pairs(*half_points: int) -> np.ndarray:
     return np.array(half_points, dtype=np.int64)
 
 
-def test_without_belief_a_gain_is_what_the_games_say() -> None:
-    assert expected_gains([pairs(0, 0, 0, 0, 0), pairs(0, 0, 5, 5, 0)]) == pytest.approx([0.0, 0.125], rel=0.01)
+def test_without_belief_a_gain_is_what_the_games_say():
+    assert prove.expected_gains([pairs(0, 0, 0, 0, 0), pairs(0, 0, 5, 5, 0)]) == pytest.approx([0.0, 0.125], rel=0.01)
 
 
-def test_a_gain_is_believed_the_more_the_more_games_there_are() -> None:
-    apart = Belief(np.zeros(2), np.eye(2) * 0.01)
-    found = expected_gains([pairs(0, 0, 5, 5, 0), pairs(0, 0, 500, 500, 0)], apart)
-    assert found == pytest.approx([0.125 * 0.01 / (0.01 + PAIR_VARIANCE / n) for n in (10, 1000)], rel=0.01)
+def test_a_gain_is_believed_the_more_the_more_games_there_are():
+    apart = prove.Belief(np.zeros(2), np.eye(2) * 0.01)
+    found = prove.expected_gains([pairs(0, 0, 5, 5, 0), pairs(0, 0, 500, 500, 0)], apart)
+    assert found == pytest.approx([0.125 * 0.01 / (0.01 + prove.PAIR_VARIANCE / n) for n in (10, 1000)], rel=0.01)
 
 
-def test_of_players_without_games_what_was_believed_before_is_expected() -> None:
-    apart = Belief(np.array([0.02, -0.01]), np.eye(2) * 0.01)
-    assert expected_gains([pairs(0, 0, 0, 0, 0)], apart) == pytest.approx([0.02, -0.01])
+def test_of_players_without_games_what_was_believed_before_is_expected():
+    apart = prove.Belief(np.array([0.02, -0.01]), np.eye(2) * 0.01)
+    assert prove.expected_gains([pairs(0, 0, 0, 0, 0)], apart) == pytest.approx([0.02, -0.01])
 
 
-def test_the_games_of_one_share_speak_for_the_others_of_its_step() -> None:
+def test_the_games_of_one_share_speak_for_the_others_of_its_step():
     about, none = belief([1.0, 0.5, 0.25]), pairs(0, 0, 0, 0, 0)
-    risen = expected_gains([pairs(0, 0, 50, 50, 0), none, none], about) - about.gains
+    risen = prove.expected_gains([pairs(0, 0, 50, 50, 0), none, none], about) - about.gains
     assert risen[0] > risen[1] > risen[2] > 0
     assert 0.07 < (about.gains + risen)[0] < 0.125
 
 
-def test_beliefs_are_of_gains_that_rise_and_bend_with_the_share() -> None:
+def test_beliefs_are_of_gains_that_rise_and_bend_with_the_share():
     shares = np.array([1.0, 0.5, 0.25])
     about = belief(shares.tolist())
     parts = np.stack([judging.RISE_SPREAD * shares, judging.BEND_SPREAD * shares**2])
@@ -520,39 +489,27 @@ def scoring(share_of_games: float, games: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("rise", "bend", "low", "high"), [(0.2, 0.2, 0.4, 0.6), (0.2, 0.0, 1.0, 1.0), (0.02, 0.1, 0.1, 0.2)]
+    ("accepted", "rise", "bend", "low", "high"),
+    [(True, 0.2, 0.2, 0.4, 0.6), (True, 0.2, 0.0, 1.0, 1.0), (True, 0.02, 0.1, 0.1, 0.2), (False, 0.3, 0.2, 0.5, 0.5)],
 )
-def test_the_share_at_the_top_of_the_curve_is_taken(
-    monkeypatch: pytest.MonkeyPatch, rise: float, bend: float, low: float, high: float
-) -> None:
-    monkeypatch.setattr(judging, "part_of_step", lambda *_: SimpleNamespace(accepted=True))
-    whole: Any = SimpleNamespace(accepted=True)
-    sample: Any = None
+def test_the_share_at_the_top_of_the_curve_is_taken(monkeypatch, accepted, rise, bend, low, high):
+    monkeypatch.setattr(judging, "part_of_step", lambda *_: SimpleNamespace(accepted=accepted))
+    whole, sample = SimpleNamespace(accepted=True), None
     ways = [Way(share, whole) for share in (1.0, 0.5, 0.25)]
     played = [scoring(0.5 + rise * way.share - bend * way.share**2, 10_000) for way in ways]
     assert low <= judging._top_of_curve(sample, ways, played, ways[1]).share <= high
 
 
-def test_a_share_whose_error_does_not_fall_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "part_of_step", lambda *_: SimpleNamespace(accepted=False))
-    whole: Any = SimpleNamespace(accepted=True)
-    sample: Any = None
-    ways = [Way(share, whole) for share in (1.0, 0.5)]
-    played = [scoring(0.5, 100), scoring(0.6, 100)]
-    assert judging._top_of_curve(sample, ways, played, ways[1]) is ways[1]
-
-
-def test_heats_know_beforehand_how_many_games_they_take() -> None:
-    assert Heats(rounds=(32, 64, 128)).games(9) == 9 * 32 + 5 * 64 + 3 * 128
-    assert Heats(rounds=(32, 64, 128)).games(3) == 3 * 32 + 2 * 64, "one alone has nobody to meet"
+def test_heats_know_beforehand_how_many_games_they_take():
+    assert prove.Heats(rounds=(32, 64, 128)).games(9) == 9 * 32 + 5 * 64 + 3 * 128
+    assert prove.Heats(rounds=(32, 64, 128)).games(3) == 3 * 32 + 2 * 64, "one alone has nobody to meet"
     assert TINY.games(1) == 0
 
 
-def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(
-    weights: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(weights, capsys):
     heard = list[str]()
-    trial = replace(GAIN, test=Sprt(-300, 0, model=Model.LOGISTIC), time_control=FAST, most_games=200, heats=TINY)
+    test = statistics.Sprt(-300, 0, model=statistics.Model.LOGISTIC)
+    trial = replace(prove.GAIN, test=test, time_control=FAST, most_games=200, heats=TINY)
     words = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"]
     args = read_arguments([str(SELFPLAY), *words])
     before = weights.read_bytes()
@@ -566,20 +523,8 @@ def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(
     assert weights.read_bytes() != before and weights.with_suffix(".old").read_bytes() == before
 
 
-def test_with_few_games_the_report_says_how_many_would_do(tmp_path: Path, weights: Path) -> None:
+def test_with_few_games_the_report_says_how_many_would_do(tmp_path, weights):
     few, heard = tmp_path / "few.pgn", list[str]()
     few.write_bytes(b"\n\n[Event".join(SELFPLAY.read_bytes().split(b"\n\n[Event")[:50]) + b"\n")
     learn_weights([str(few), "--no-cache", "--out", f"{tmp_path}/out.txt", "--weights", str(weights)], heard.append)
-    assert f"50 games are too few to learn from safely: about {ENOUGH_GAMES} would do." in " ".join(heard)
-
-
-def test_a_new_file_gets_no_old_one_next_to_it(tmp_path: Path, weights: Path) -> None:
-    out = tmp_path / "new" / "w.txt"
-    out.parent.mkdir()
-    words = [str(few_games(tmp_path)), "--no-cache", "--weights", str(weights), "--out", str(out)]
-    learn_weights(words, lambda line: None)
-    assert out.exists() and not out.with_suffix(".old").exists()
-    first = out.read_bytes()
-    learn_weights([*words, "--seed", "3"], lambda line: None)
-    assert out.with_suffix(".old").read_bytes() == first
-    assert len(load(out)) == 2 * len(one_phase())
+    assert f"50 games are too few to learn from safely: about {reading.ENOUGH_GAMES} would do." in " ".join(heard)

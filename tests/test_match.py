@@ -8,7 +8,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
 from multiprocessing import get_context
-from pathlib import Path
 from types import SimpleNamespace
 
 import chess
@@ -17,18 +16,15 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.common import command
 from merino.core.common import work as runs
-from merino.core.common.command import CommandError
+from merino.engine.search import parameters, searcher
 from merino.engine.search.limits import Limits
-from merino.engine.search.parameters import parameters_for
-from merino.engine.search.searcher import Searcher
 from merino.eval.families import default
-from merino.match import runner
+from merino.match import engines, report, runner
 from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
-from merino.match.engines import CompiledBoard, board_of
 from merino.match.games import FAULTS, Game, MatchError, PlayerError, RandomOpenings, Reason, Tally
 from merino.match.players import OtherPlayer, OwnPlayer, read_player
-from merino.match.report import remark
 from merino.match.runner import play_match
 
 NODES = 200
@@ -104,9 +100,9 @@ def test_a_player_that_plays_itself_keeps_what_both_sides_learn_wherever_it_play
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a thread cannot be sent a Ctrl-C")
-def test_ctrl_c_ends_the_games_under_way_and_closes_the_boards(monkeypatch: pytest.MonkeyPatch):
-    closed: list[CompiledBoard] = []
-    monkeypatch.setattr(CompiledBoard, "close", lambda board: closed.append(board))
+def test_ctrl_c_ends_the_games_under_way_and_closes_the_boards(monkeypatch):
+    closed: list[engines.CompiledBoard] = []
+    monkeypatch.setattr(engines.CompiledBoard, "close", lambda board: closed.append(board))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
     threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
@@ -114,11 +110,11 @@ def test_ctrl_c_ends_the_games_under_way_and_closes_the_boards(monkeypatch: pyte
     assert len(set(closed)) == 2
 
 
-def test_an_error_of_a_board_is_raised_and_the_match_over(monkeypatch: pytest.MonkeyPatch):
+def test_an_error_of_a_board_is_raised_and_the_match_over(monkeypatch):
     def fail(*_: object) -> None:
         raise MatchError("the board is broken")
 
-    monkeypatch.setattr(CompiledBoard, "play", fail)
+    monkeypatch.setattr(engines.CompiledBoard, "play", fail)
     with pytest.raises(MatchError, match="the board is broken"):
         next(play_match(terms_of(NODES), 4, 2))
     assert not runs._here.runs
@@ -132,7 +128,7 @@ def test_a_board_that_has_played_plays_a_game_as_a_fresh_one_does():
     config, flag = terms_of(600), np.zeros(1, dtype=np.uint64)
     opening = config.source().opening(3)
     for number in (6, 7):
-        fresh = board_of(config, flag).play(number, opening, number % 2 == 0)
+        fresh = engines.board_of(config, flag).play(number, opening, number % 2 == 0)
         assert fresh == played(1, nodes=600, games=8)[number]
 
 
@@ -144,7 +140,7 @@ def test_games_from_any_number_on_are_those_of_the_whole_match():
 
 def test_a_move_is_the_one_that_the_search_of_the_engine_finds():
     game = played(1, nodes=1500, games=2)[0]
-    searchers = [Searcher(hash_mb=1), None]
+    searchers = [searcher.Searcher(hash_mb=1), None]
     position = game.opening.position()
     for number, move in enumerate(game.moves[:40]):
         if number % 2 == 0:
@@ -179,7 +175,7 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
     again.opening(3)
     assert first.opening(0) == again.opening(0)
     assert len({source.opening(number) for source in (first, other) for number in range(5)}) == 10
-    judge = Searcher(hash_mb=1)
+    judge = searcher.Searcher(hash_mb=1)
     scores = [judge.search(first.opening(number).position(), Limits(depth=6)).line.score for number in range(5)]
     assert max(map(abs, scores)) < 200
 
@@ -195,65 +191,66 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
         ("razor_depth=deep", "razor_depth = 'deep' is not a whole number"),
         ("default,Threads=2", "'Threads'; did you mean 'threads'?"),
         ("evalfile=gen12", "'evalfile'; did you mean 'EvalFile'?"),
+        ("default,razor_depth=2,razor_depth=3", "'razor_depth' is set twice"),
         ("default,option.Hash=5", "'option.Hash'; did you mean 'hash'?"),
     ],
 )
-def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_player_that_cannot_be_is_refused(player, complaint, capsys):
     assert main(["match", "default", player]) == 2
     assert complaint in capsys.readouterr().err
 
 
-def test_a_mistyped_player_is_answered_with_the_nearest_file_of_its_folder(tmp_path: Path) -> None:
+def test_a_mistyped_player_is_answered_with_the_nearest_file_of_its_folder(tmp_path):
     for name in ("mine.txt", "mnie.txt.lock"):
         (tmp_path / name).touch()
     with pytest.raises(PlayerError, match=r"neither a weights file nor a program; did you mean 'mine\.txt'\?"):
         read_player(str(tmp_path / "mnie.txt"))
 
 
-def test_a_player_may_be_an_evaluation_that_comes_with_merino() -> None:
+def test_a_player_may_be_an_evaluation_that_comes_with_merino():
     full, net = read_player("full,nodestime=500"), read_player("gen12")
     assert isinstance(full, OwnPlayer) and full.evaluation.identity["terms"] == "full"
     assert isinstance(net, OwnPlayer) and not net.evaluation.has_terms
 
 
-def test_a_program_named_by_its_whole_path_is_an_engine_and_no_weights_file() -> None:
+def test_a_program_named_by_its_whole_path_is_an_engine_and_no_weights_file():
     player = read_player(f"{sys.executable},option.Skill Level=5,name=other")
     assert isinstance(player, OtherPlayer)
     assert player.command == (sys.executable,) and player.options == {"Skill Level": "5"}
 
 
-def test_a_player_takes_weights_and_search_parameters_inline() -> None:
+def test_a_player_takes_weights_and_search_parameters_inline():
     player = read_player("default,VAL_N=300,PawnIsolated_eg=-5,razor_depth=1")
     assert isinstance(player, OwnPlayer)
     numbers = player.evaluation.numbers
     before = default().numbers
     assert numbers["VAL_N"].value == 300
     assert (numbers["PawnIsolated_mg"], numbers["PawnIsolated_eg"].value) == (before["PawnIsolated_mg"], -5)
-    assert player.parameters == parameters_for(player.evaluation, {"razor_depth": 1})
+    assert player.parameters == parameters.parameters_for(player.evaluation, {"razor_depth": 1})
 
 
-def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:
+def test_the_text_of_a_player_is_refused_below_the_command_line_too():
     with pytest.raises(PlayerError, match="must be a whole number from 1"):
         read_player("default,threads=0")
     for quoted in ("it's", "engine:'it"):
         with pytest.raises(PlayerError, match="No closing quotation"):
             read_player(quoted)
-    assert issubclass(PlayerError, MatchError) and not issubclass(PlayerError, CommandError)
+    assert issubclass(PlayerError, MatchError) and not issubclass(PlayerError, command.CommandError)
 
 
 @pytest.mark.parametrize(
     ("limits", "nodes"), [({}, 1000), ({"nodes": 7}, 7), ({"depth": 3}, None), ({"depth": 3, "nodes": 7}, 7)]
 )
-def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits: dict[str, int], nodes: int | None) -> None:
+def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits, nodes):
     assert TimeControl(**limits).or_default() == TimeControl(nodes, limits.get("depth"))
 
 
-def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_players_draw_a_match(capsys):
     assert main(["match", "default", "default", "--games", "4", "--nodes", "100", "--concurrency", "1"]) == 0
     assert "Penta | [0, 0, 2, 0, 0]" in capsys.readouterr().out
 
 
-def test_the_conditions_are_those_that_each_player_has() -> None:
+def test_the_conditions_are_those_that_each_player_has():
     own, other = OwnPlayer("a"), OtherPlayer("b", ("b",))
     wide = OtherPlayer("c", ("c",), {"number of Threads": "4", "hash": "64"})
     for players, control, said in (
@@ -269,9 +266,9 @@ def test_the_conditions_are_those_that_each_player_has() -> None:
         assert MatchConfig(players, control).conditions == said
 
 
-def test_the_time_of_a_move_never_has_sixty_seconds() -> None:
-    assert remark(True, 10, 3, 59.9996) == "[%eval 0.10,3] [%emt 0:01:00.000]"
-    assert remark(False, 10, None, 3723.25) == "[%eval -0.10] [%emt 1:02:03.250]"
+def test_the_time_of_a_move_never_has_sixty_seconds():
+    assert report.remark(True, 10, 3, 59.9996) == "[%eval 0.10,3] [%emt 0:01:00.000]"
+    assert report.remark(False, 10, None, 3723.25) == "[%eval -0.10] [%emt 1:02:03.250]"
 
 
 def game(number: int, winner: int | None, reason: Reason = Reason.CHECKMATE) -> Game:
@@ -283,11 +280,11 @@ def game(number: int, winner: int | None, reason: Reason = Reason.CHECKMATE) -> 
     ("number", "winner", "points"),
     [(0, WHITE, 2), (0, BLACK, 0), (0, None, 1), (1, WHITE, 0), (1, BLACK, 2), (1, None, 1)],
 )
-def test_the_first_player_wins_what_his_colour_wins(number: int, winner: int | None, points: int) -> None:
+def test_the_first_player_wins_what_his_colour_wins(number, winner, points):
     assert game(number, winner).points == points
 
 
-def test_the_two_games_of_one_opening_make_a_pair() -> None:
+def test_the_two_games_of_one_opening_make_a_pair():
     tally = Tally()
     for number, winner in enumerate([WHITE, BLACK, WHITE, WHITE, BLACK, None, None]):
         tally.add(game(number, winner))
@@ -296,14 +293,14 @@ def test_the_two_games_of_one_opening_make_a_pair() -> None:
 
 
 @pytest.mark.parametrize("reason", FAULTS)
-def test_a_fault_is_that_of_the_player_who_lost_by_it(reason: Reason) -> None:
+def test_a_fault_is_that_of_the_player_who_lost_by_it(reason):
     tally = Tally()
     for number, winner in enumerate([WHITE, WHITE, WHITE, WHITE, BLACK, WHITE]):
         tally.add(game(number, winner, reason))
     assert tally.faults[reason] == [4, 2], "the first player lost the games 1, 3, 4 and 5"
 
 
-def test_the_two_games_of_a_pair_are_played_with_both_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_two_games_of_a_pair_are_played_with_both_colours(monkeypatch):
     played: list[tuple[int, bool]] = []
 
     def play(number: int, _: object, first_is_white: bool) -> int:
@@ -317,7 +314,7 @@ def test_the_two_games_of_a_pair_are_played_with_both_colours(monkeypatch: pytes
     assert played == [(2, True), (3, False)]
 
 
-def test_a_test_is_decided_by_whole_pairs_only() -> None:
+def test_a_test_is_decided_by_whole_pairs_only():
     match = object.__new__(runner._Match)
     match._config, match._sprt = SimpleNamespace(games=4), SimpleNamespace(verdict=lambda _: "H1")  # type: ignore[assignment]
     match._result = runner.MatchResult(Tally())

@@ -10,6 +10,7 @@ import shlex
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,16 +29,12 @@ from merino.core.common.terminal import LivePrinter, shortened
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import MAX_ELO, at_elo
-from merino.engine.uci.options import OPTIONS, UciOption
+from merino.engine.uci.options import OPTIONS
 from merino.eval.linear.weights import DEFAULT_FILE
 from merino.formats.openings import FileOpenings, Opening, OpeningError
+from merino.match import engines, players, report, runner, statistics
 from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
-from merino.match.engines import EngineFault, OtherEngine, OwnEngine, PythonBoard, Situation, centipawns
 from merino.match.games import Game, MatchError, Played, PlayerError, Reason, Tally
-from merino.match.players import EVAL_FILE, OtherPlayer, OwnPlayer, find_program, read_player
-from merino.match.report import live_line
-from merino.match.runner import MatchOutput, run_match
-from merino.match.statistics import Sprt
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = TimeControl(nodes=100)
@@ -46,16 +43,15 @@ SHORT = Adjudication(longest=12)  # too short for the engine that plays by the a
 
 
 def terms(first: str, second: str, games: int = 4, time_control: TimeControl = QUICK, **other: object) -> MatchConfig:
-    return MatchConfig(
-        (read_player(first), read_player(second)), time_control, games=games, adjudication=SHORT, **other
-    )
+    both = players.read_player(first), players.read_player(second)
+    return MatchConfig(both, time_control, games=games, adjudication=SHORT, **other)
 
 
-def started(player: object, time_control: TimeControl = QUICK, margin: int = 0) -> OtherEngine:
+def started(player: object, time_control: TimeControl = QUICK, margin: int = 0) -> engines.OtherEngine:
     """Another engine, running; `player` may be its text."""
-    read = read_player(player) if isinstance(player, str) else player
-    assert isinstance(read, OtherPlayer)
-    engine = OtherEngine(read, time_control, margin)
+    read = players.read_player(player) if isinstance(player, str) else player
+    assert isinstance(read, players.OtherPlayer)
+    engine = engines.OtherEngine(read, time_control, margin)
     engine.new_game(0)
     assert engine._engine is not None
     return engine
@@ -68,10 +64,9 @@ def games_of(path: Path) -> list[chess.pgn.Game]:
     return games
 
 
-def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) -> None:
-    result = run_match(
-        terms("default", FAKE + ",name=Fake,option.Contempt=3"), 2, output=MatchOutput(pgn=tmp_path / "g.pgn")
-    )
+def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path):
+    output = runner.MatchOutput(pgn=tmp_path / "g.pgn")
+    result = runner.run_match(terms("default", FAKE + ",name=Fake,option.Contempt=3"), 2, output=output)
     games = games_of(tmp_path / "g.pgn")
     assert result.tally.games == len(games) == 4
     assert [game.headers["White"] for game in games] == ["default", "Fake"] * 2
@@ -92,22 +87,22 @@ def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) 
         ("slow", Reason.TIME, TimeControl(movetime=100)),
     ],
 )
-def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reason, time_control: TimeControl) -> None:
-    result = run_match(terms("default", f"{FAKE} {fault}", 2, time_control, margin=300), 1)
+def test_an_engine_at_fault_loses_and_the_match_goes_on(fault, reason, time_control):
+    result = runner.run_match(terms("default", f"{FAKE} {fault}", 2, time_control, margin=300), 1)
     assert result.tally.faults[reason] == [0, 2]
     assert result.tally.points.tolist() == [0, 0, 2]
 
 
-def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted() -> None:
-    silent = read_player(f"{FAKE} silent")
-    assert isinstance(silent, OtherPlayer)
+def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted():
+    silent = players.read_player(f"{FAKE} silent")
+    assert isinstance(silent, players.OtherPlayer)
     restarted = started(FAKE)
     restarted.close()
     restarted._engine, restarted._player = None, silent
-    for engine in (restarted, OtherEngine(silent, QUICK)):
+    for engine in (restarted, engines.OtherEngine(silent, QUICK)):
         began = time.monotonic()
         threading.Timer(0.3, engine.stop).start()
-        with pytest.raises(EngineFault):
+        with pytest.raises(engines.EngineFault):
             engine.new_game(0)
         assert time.monotonic() - began < 30
     for thread in threading.enumerate():
@@ -116,31 +111,22 @@ def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted() -> Non
             assert not thread.is_alive()
 
 
-def test_an_engine_that_no_longer_answers_is_ended_without_a_word(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_engine_that_no_longer_answers_is_ended_without_a_word(monkeypatch, caplog):
     monkeypatch.setattr("merino.match.engines.GRACE_SECONDS", 0.5)
-    result = run_match(terms("default", f"{FAKE} stuck", 4, TimeControl(movetime=50), margin=1000), 1)
+    result = runner.run_match(terms("default", f"{FAKE} stuck", 4, TimeControl(movetime=50), margin=1000), 1)
     assert result.tally.faults[Reason.CRASH] == [0, 4]
     assert not caplog.records
 
 
-def test_an_engine_is_waited_for_as_long_as_its_move_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_is_waited_for_as_long_as_its_move_may_be_late(monkeypatch):
     monkeypatch.setattr("merino.match.engines.GRACE_SECONDS", 0.05)
     for time_control in (TimeControl(movetime=50), TimeControl(clock=Clock(50))):
         config = replace(terms("default,nodestime=1", f"{FAKE} slow", 1, time_control), margin=60_000)
         config = replace(config, adjudication=Adjudication(longest=2))
-        assert run_match(config, 1).tally.faults[Reason.CRASH] == [0, 0]
+        assert runner.run_match(config, 1).tally.faults[Reason.CRASH] == [0, 0]
 
 
-def test_only_the_watchdog_ends_a_move_that_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = started(f"{FAKE} slow", TimeControl(movetime=50), 10**6)
-    monkeypatch.setattr(engine._engine, "timeout", engine._engine.timeout and 0.01)  # instead of a minute
-    assert (engine.choose(Situation(Position(), chess.Board(), None)).seconds or 0) > 0.6
-    engine.close()
-
-
-def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_does_not_quit_is_ended(monkeypatch):
     monkeypatch.setattr("merino.match.engines.QUIT_SECONDS", 0.2)
     engine = started(f"{FAKE} deaf")
     began = time.monotonic()
@@ -148,10 +134,10 @@ def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) 
     assert time.monotonic() - began < 30 and engine._engine._shutdown
 
 
-def test_an_engine_that_comes_after_the_end_of_the_match_is_closed() -> None:
-    engine = OtherEngine(read_player(FAKE), QUICK)
+def test_an_engine_that_comes_after_the_end_of_the_match_is_closed():
+    engine = engines.OtherEngine(players.read_player(FAKE), QUICK)
     engine.stop()
-    with pytest.raises(EngineFault):
+    with pytest.raises(engines.EngineFault):
         engine.new_game(0)
     engine = started(FAKE)
     engine.stop()
@@ -159,12 +145,11 @@ def test_an_engine_that_comes_after_the_end_of_the_match_is_closed() -> None:
     assert engine._engine is not None and engine._engine._shutdown
 
 
-def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path: Path) -> None:
+def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path):
     clock = TimeControl(clock=Clock(60_000))
     for fault in ("huge", "blank"):
-        result = run_match(
-            terms("default,nodestime=1", f"{FAKE} {fault}", 2, clock), 1, output=MatchOutput(pgn=tmp_path / fault)
-        )
+        output = runner.MatchOutput(pgn=tmp_path / fault)
+        result = runner.run_match(terms("default,nodestime=1", f"{FAKE} {fault}", 2, clock), 1, output=output)
         assert result.tally.games == 2 and "%emt -" not in (tmp_path / fault).read_text()
     moves = [move for move in games_of(tmp_path / "huge")[0].mainline() if move.ply() > 8]
     assert {move.eval().relative.score() for move in moves if move.turn() == chess.WHITE} == {1 - MATE_IN_MAX_PLY}
@@ -184,12 +169,12 @@ def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path:
         (chess.engine.Mate(-500), -MATE_IN_MAX_PLY),
     ],
 )
-def test_only_a_mate_counts_as_one_however_large_a_score(score: chess.engine.Score, shown: int) -> None:
-    assert centipawns(score) == shown
+def test_only_a_mate_counts_as_one_however_large_a_score(score, shown):
+    assert engines.centipawns(score) == shown
 
 
-def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set() -> None:
-    player = read_player(f"{FAKE} odd,option.Style=Normal,option.Book=Small,option.Low=0,option.Ponder=false")
+def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set():
+    player = players.read_player(f"{FAKE} odd,option.Style=Normal,option.Book=Small,option.Low=0,option.Ponder=false")
     engine = started(player)
     options = engine._engine.options
     assert options["Style"].var == ["Solid", "Risky", "Normal"] and options["Book"].var == ["Big", "Small"]
@@ -209,22 +194,23 @@ def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set() -> None:
         "option",
     ],
 )
-def test_what_is_no_option_is_ignored_unless_it_is_to_be_set(line: str, caplog: pytest.LogCaptureFixture) -> None:
-    player = read_player(f"{FAKE} {shlex.quote(line + chr(10) + line)},name={line}")
-    assert isinstance(player, OtherPlayer)
+def test_what_is_no_option_is_ignored_unless_it_is_to_be_set(line, caplog):
+    player = players.read_player(f"{FAKE} {shlex.quote(line + chr(10) + line)},name={line}")
+    assert isinstance(player, players.OtherPlayer)
     engine = started(player)
     assert list(engine._engine.options) == ["Contempt"]
     assert caplog.messages == [f"'{line}', which an engine announces, is no option and is ignored"]
-    assert engine.choose(Situation(Position(), chess.Board(), None)).move
+    assert engine.choose(engines.Situation(Position(), chess.Board(), None)).move
     engine.close()
     with pytest.raises(MatchError, match="does not support option X"):
         started(replace(player, options={"X": "1"}))
 
 
-def test_the_clock_runs_from_go_to_the_move_and_our_threads_keep_to_it() -> None:
-    result = run_match(terms("default", f"{FAKE} sluggish", 2, TimeControl(clock=Clock(400, 50))), 1)
+def test_the_clock_runs_from_go_to_the_move_and_our_threads_keep_to_it():
+    result = runner.run_match(terms("default", f"{FAKE} sluggish", 2, TimeControl(clock=Clock(400, 50))), 1)
     assert result.tally.games == 2 and result.tally.faults[Reason.TIME][1] == 0
-    result = run_match(terms("threads=2,name=two", "default", 2, TimeControl(clock=Clock(2000, 50)), margin=1000), 1)
+    two_threads = terms("threads=2,name=two", "default", 2, TimeControl(clock=Clock(2000, 50)), margin=1000)
+    result = runner.run_match(two_threads, 1)
     assert result.tally.games == 2 and not any(map(any, result.tally.faults.values()))
 
 
@@ -240,7 +226,7 @@ def test_the_clock_runs_from_go_to_the_move_and_our_threads_keep_to_it() -> None
         ("1234:56.789+0.001", Clock(74_096_789, 1), "74096.789+0.001 s"),
     ],
 )
-def test_a_clock_is_written_as_cutechess_has_it(text: str, clock: Clock, shown: str) -> None:
+def test_a_clock_is_written_as_cutechess_has_it(text, clock, shown):
     assert Clock.read(text) == clock
     assert str(clock) == shown
 
@@ -248,7 +234,7 @@ def test_a_clock_is_written_as_cutechess_has_it(text: str, clock: Clock, shown: 
 @pytest.mark.parametrize(
     "text", ["", "0", "40/", "/60", "40/0", "-5", "1:2:3", "10+", "10+-1", "inf", "nan", "40/60+1+1"]
 )
-def test_a_faulty_time_control_is_refused(text: str) -> None:
+def test_a_faulty_time_control_is_refused(text):
     with pytest.raises(ValueError, match="clock"):
         Clock.read(text)
 
@@ -261,7 +247,7 @@ class _Scripted:
 
     def new_game(self, number: int) -> None: ...
 
-    def choose(self, situation: Situation) -> Played:
+    def choose(self, situation: engines.Situation) -> Played:
         self.seen.append((situation.clocks, situation.moves_to_go))
         return Played(situation.position.legal_moves[0], 0, 1, 0.1)
 
@@ -279,13 +265,14 @@ def sides(monkeypatch: pytest.MonkeyPatch) -> list[_Scripted]:
 
 
 def scripted_game(time_control: TimeControl, longest: int, margin: int = 0) -> Game:
-    board = PythonBoard((0, 1), time_control, Adjudication(longest=longest), np.zeros(1, dtype=np.uint64), margin)
+    flag = np.zeros(1, dtype=np.uint64)
+    board = engines.PythonBoard((0, 1), time_control, Adjudication(longest=longest), flag, margin)
     game = board.play(0, Opening(START_FEN), True)
     assert game is not None
     return game
 
 
-def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(sides: list[_Scripted]) -> None:
+def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(sides):
     assert len(scripted_game(TimeControl(clock=Clock(1000, 20, 2)), 8).moves) == 8
     assert sides[0].seen == [((1020, 1000), 2), ((940, 920), 1), ((1860, 1840), 2), ((1780, 1760), 1)]
     assert [moves_to_go for _, moves_to_go in sides[1].seen] == [2, 1, 2, 1]
@@ -293,18 +280,18 @@ def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(sides: list[_S
 
 @pytest.mark.usefixtures("sides")
 @pytest.mark.parametrize(("margin", "late"), [(69, "70 ms late"), (70, ""), (0, "70 ms late")])
-def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str) -> None:
+def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin, late):
     game = scripted_game(TimeControl(movetime=30), 1, margin)
     assert (game.reason, game.detail) == (Reason.TIME if late else Reason.TOO_LONG, late)
 
 
-def test_a_clock_shows_at_most_the_time_that_a_search_accepts(sides: list[_Scripted]) -> None:
+def test_a_clock_shows_at_most_the_time_that_a_search_accepts(sides):
     scripted_game(TimeControl(clock=Clock.read("1/600000+999999")), 6)
     for clocks, _ in (*sides[0].seen, *sides[1].seen):
         assert clocks is not None and Limits(time=clocks).time == clocks
 
 
-def test_engines_and_our_own_search_get_the_moves_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_and_our_own_search_get_the_moves_to_go(tmp_path, monkeypatch):
     searched: list[int] = []
 
     def noting(searcher: Searcher, position: Position, limits: Limits) -> object:
@@ -315,7 +302,7 @@ def test_engines_and_our_own_search_get_the_moves_to_go(tmp_path: Path, monkeypa
     search = Searcher.search
     monkeypatch.setattr(Searcher, "search", noting)
     match_terms = terms("default", f"{FAKE} counting", 2, TimeControl(clock=Clock(60_000, 0, 4)))
-    run_match(match_terms, 1, output=MatchOutput(pgn=tmp_path / "g.pgn"))
+    runner.run_match(match_terms, 1, output=runner.MatchOutput(pgn=tmp_path / "g.pgn"))
     game = games_of(tmp_path / "g.pgn")[0]
     reported = [
         move.eval().relative.score() for move in game.mainline() if move.ply() > 8 and move.turn() == chess.WHITE
@@ -324,15 +311,13 @@ def test_engines_and_our_own_search_get_the_moves_to_go(tmp_path: Path, monkeypa
     assert searched[:6] == [4, 3, 2, 1, 4, 3]
 
 
-def test_a_match_saved_before_clocks_had_moves_goes_on() -> None:
+def test_a_match_saved_before_clocks_had_moves_goes_on():
     clocks = [Clock(1000), Clock(1000, 0, 40)]
     controls = [terms("default", "default", time_control=TimeControl(clock=clock)) for clock in clocks]
     assert [each.identity()["effort"]["clock"].get("moves") for each in controls] == [None, 40]
 
 
-def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up(tmp_path, capsys):
     program = Path(__file__).parent / "fake_xboard.py"
     player = f"xboard:{shlex.quote(sys.executable)} {shlex.quote(str(program))} {shlex.quote(str(tmp_path / 'log'))}"
     words = ["match", "default", player + ",name=x,hash=32", "--games", "2", "--maxmoves", "10"]
@@ -349,25 +334,23 @@ def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up
     assert "cannot set up a position" in capsys.readouterr().err
 
 
-def xboard_engine(log: Path, time_control: TimeControl, *features: str) -> OtherEngine:
+def xboard_engine(log: Path, time_control: TimeControl, *features: str) -> engines.OtherEngine:
     words = (sys.executable, str(Path(__file__).parent / "fake_xboard.py"), str(log), *features)
-    return started(OtherPlayer("x", words, speaks_xboard=True), time_control)
+    return started(players.OtherPlayer("x", words, speaks_xboard=True), time_control)
 
 
-def test_an_xboard_engine_always_gets_its_hash_and_cores(tmp_path: Path) -> None:
+def test_an_xboard_engine_always_gets_its_hash_and_cores(tmp_path):
     xboard_engine(tmp_path / "log", TimeControl(depth=1), "feature smp=1").close()
     assert {"memory 16", "cores 1"} <= set((tmp_path / "log").read_text(encoding="utf-8").splitlines())
 
 
-def test_an_xboard_engine_is_not_asked_for_nodes_and_time_at_once(tmp_path: Path) -> None:
+def test_an_xboard_engine_is_not_asked_for_nodes_and_time_at_once(tmp_path):
     with pytest.raises(MatchError, match="'x' cannot limit its search by nodes and by time at once"):
         xboard_engine(tmp_path / "log", TimeControl(nodes=10, movetime=10), "feature nps=1")
 
 
 @pytest.mark.parametrize("protocol", ["engine", "xboard"])
-def test_an_engine_without_chess960_ends_the_match_with_a_reason(
-    protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_engine_without_chess960_ends_the_match_with_a_reason(protocol, tmp_path, capsys):
     (tmp_path / "o.epd").write_text("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w HFhf - 0 1\n")
     program = [str(Path(__file__).parent / "fake_xboard.py"), str(tmp_path / "log"), "feature setboard=1"]
     command = FAKE if protocol == "engine" else f"xboard:{shlex.join([sys.executable, *program])}"
@@ -376,26 +359,22 @@ def test_an_engine_without_chess960_ends_the_match_with_a_reason(
     assert "'x' does not play Chess960" in capsys.readouterr().err
 
 
-def test_what_is_no_feature_of_xboard_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_no_feature_of_xboard_is_ignored(tmp_path, caplog):
     odd = (
-        'feature option="Skill"',
-        'feature option="Skill -spin 1" sigint=0',
-        "feature nothing",
-        'feature myname="Fake',
+        "feature " + words for words in ('option="Skill"', 'option="Skill -spin 1" sigint=0', "nothing", 'myname="F')
     )
     words = (sys.executable, str(Path(__file__).parent / "fake_xboard.py"), str(tmp_path / "log"), *odd)
-    player = read_player(f"xboard:{shlex.join(words)},name=odd")
+    player = players.read_player(f"xboard:{shlex.join(words)},name=odd")
     engine = started(player, TimeControl(depth=2))
     assert engine._engine.protocol.features["sigint"] == 0  # in addition to what is none
-    assert engine.choose(Situation(Position(), chess.Board(), None)).move
+    assert engine.choose(engines.Situation(Position(), chess.Board(), None)).move
     engine.close()
     ignored = [message.rpartition(", which")[0] for message in caplog.messages]
-    assert ignored == [
-        f"'feature {word}'" for word in ("option=Skill", "'option=Skill -spin 1'", "nothing", 'myname="Fake')
-    ]
+    words = ("option=Skill", "'option=Skill -spin 1'", "nothing", 'myname="F')
+    assert ignored == [f"'feature {word}'" for word in words]
 
 
-def test_faults_are_reported_by_player(capsys: pytest.CaptureFixture[str]) -> None:
+def test_faults_are_reported_by_player(capsys):
     assert main(["match", FAKE + " illegal,name=bad", "default", "--games", "2", "--json", "--nodes", "50"]) == 0
     captured = capsys.readouterr()
     assert "Faults  bad 2 illegal moves" in captured.err
@@ -403,10 +382,7 @@ def test_faults_are_reported_by_player(capsys: pytest.CaptureFixture[str]) -> No
     wanted = "games wins draws losses pentanomial elo elo_error los llr verdict illegal crashes time_losses"
     assert not set(wanted.split()) - found.keys()
     assert (found["players"], found["games"], found["illegal"]) == (["bad", "default"], 2, 2)
-    assert found["faults"] == [
-        {"illegal": 2, "crashes": 0, "time_losses": 0},
-        {"illegal": 0, "crashes": 0, "time_losses": 0},
-    ]
+    assert found["faults"] == [{"illegal": number, "crashes": 0, "time_losses": 0} for number in (2, 0)]
 
 
 @pytest.mark.parametrize(
@@ -419,11 +395,9 @@ def test_faults_are_reported_by_player(capsys: pytest.CaptureFixture[str]) -> No
         ("min 1 max 6", ",hash=2", 2),
     ],
 )
-def test_the_usual_hash_is_brought_within_the_bounds_of_an_engine(
-    bounds: str, words: str, value: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_usual_hash_is_brought_within_the_bounds_of_an_engine(bounds, words, value, caplog):
     option = f"option name Hash type spin default 4 {bounds}"
-    player = read_player(f"{FAKE} {shlex.quote(option)},name={bounds}{words}")
+    player = players.read_player(f"{FAKE} {shlex.quote(option)},name={bounds}{words}")
     for _ in range(2):
         engine = started(player)
         assert int(engine._engine.protocol.config["Hash"]) == value
@@ -451,113 +425,66 @@ def test_the_usual_hash_is_brought_within_the_bounds_of_an_engine(
         ),
     ],
 )
-def test_an_engine_that_cannot_start_as_asked_ends_the_match_with_a_reason(
-    player: str, code: int, said: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_engine_that_cannot_start_as_asked_ends_the_match_with_a_reason(player, code, said, capsys):
     assert main(["match", "default", player, "--games", "2"]) == code
     error = capsys.readouterr().err
     assert all(words in error for words in said)
 
 
-def test_a_command_may_have_an_equals_sign_and_a_path_blanks(tmp_path: Path) -> None:
+def test_a_command_may_have_an_equals_sign_and_a_path_blanks(tmp_path):
     for prefix in ("engine:", "xboard:", ""):
-        other = read_player(f"{prefix}{shlex.quote(sys.executable)} x.py --weights=net.pb,option.Contempt=2")
-        assert isinstance(other, OtherPlayer)
+        other = players.read_player(f"{prefix}{shlex.quote(sys.executable)} x.py --weights=net.pb,option.Contempt=2")
+        assert isinstance(other, players.OtherPlayer)
         assert (other.command[1:], other.options) == (("x.py", "--weights=net.pb"), {"Contempt": "2"})
     program = tmp_path / "a b" / "engine"
     program.parent.mkdir()
     program.write_text("no weights")
     program.chmod(0o755)
     for text in (str(program), f"engine:{program}", shlex.quote(str(program))):
-        assert read_player(text).command == (str(program),)
+        assert players.read_player(text).command == (str(program),)
     program.write_bytes(DEFAULT_FILE.read_bytes())  # weights that may be executed
-    assert isinstance(read_player(str(program)), OwnPlayer)
-
-
-def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
-    own = read_player("default,razor_depth=2,threads=2,hash=8,overhead=5,name=me")
-    assert isinstance(own, OwnPlayer)
-    assert (own.label, own.threads, own.hash_mb, own.overhead) == ("me", 2, 8, 5)
-    other = read_player(FAKE + " slow,option.Contempt=2")
-    assert isinstance(other, OtherPlayer)
-    assert (other.command[-1], other.options) == ("slow", {"Contempt": "2"})
-    with pytest.raises(PlayerError, match="'razor_depth' is set twice"):
-        read_player("default,razor_depth=2,razor_depth=3")
+    assert isinstance(players.read_player(str(program)), players.OwnPlayer)
 
 
 @pytest.mark.parametrize(
     "option",
-    [option for option in OPTIONS.values() if option.name != EVAL_FILE],
+    [option for option in OPTIONS.values() if option.name != players.EVAL_FILE],
     ids=lambda option: option.name,
 )
-def test_a_player_can_be_given_the_uci_options_that_have_a_word_for_it(option: UciOption) -> None:
+def test_a_player_can_be_given_the_uci_options_that_have_a_word_for_it(option):
     word, _, unit = option.setting.partition("=")
     if not word:
         with pytest.raises(PlayerError, match="no search parameter or weight"):
-            read_player(f"default,{option.name}=1")
+            players.read_player(f"default,{option.name}=1")
         return
     assert option.kind == "spin" and option.bounds is not None and unit
     low, high = option.bounds
-    player = read_player(f"default,{word}={high}")
-    assert isinstance(player, OwnPlayer) and player.settings[word] == high
+    player = players.read_player(f"default,{word}={high}")
+    assert isinstance(player, players.OwnPlayer) and player.settings[word] == high
     for wrong in (low - 1, high + 1):
         with pytest.raises(
             PlayerError, match=f"{word}={unit} must be a whole number from {low} to {high}, not {wrong}"
         ):
-            read_player(f"default,{word}={wrong}")
+            players.read_player(f"default,{word}={wrong}")
 
 
-def test_a_player_may_be_of_an_elo() -> None:
-    player = read_player(f"default,elo={MAX_ELO},seed=3")
-    assert isinstance(player, OwnPlayer) and not player.is_plain
-    assert OwnEngine(player, TimeControl(nodes=10)).searcher.strength == at_elo(MAX_ELO)
-    assert player.identity() != OwnPlayer("plain").identity()
+def test_a_player_may_be_of_an_elo():
+    player = players.read_player(f"default,elo={MAX_ELO},seed=3")
+    assert isinstance(player, players.OwnPlayer) and not player.is_plain
+    assert engines.OwnEngine(player, TimeControl(nodes=10)).searcher.strength == at_elo(MAX_ELO)
+    assert player.identity() != players.OwnPlayer("plain").identity()
     with pytest.raises(PlayerError, match="no search parameter or weight 'StyleFile'"):
-        read_player("default,StyleFile=me.json")
+        players.read_player("default,StyleFile=me.json")
 
 
-def test_a_match_that_was_broken_off_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    whole = terms("default", "razor_depth=1", 12)
-    first = MatchOutput(pgn=tmp_path / "whole.pgn")
-    uninterrupted = run_match(whole, 2, output=first)
-    second = MatchOutput(pgn=tmp_path / "parts.pgn", state=tmp_path / "state.json")
-    run_match(terms("default", "razor_depth=1", 5), 1, output=second)  # ends within a pair
-    resumed = run_match(whole, 1, output=second)
-    assert resumed.tally.as_json() == uninterrupted.tally.as_json()
-    assert (tmp_path / "parts.pgn").read_text() == (tmp_path / "whole.pgn").read_text()
-
-
-def test_what_players_with_a_seed_draw_depends_on_the_game_alone(tmp_path: Path) -> None:
+def test_what_players_with_a_seed_draw_depends_on_the_game_alone(tmp_path):
     def moves(name: str, *runs: tuple[int, int]) -> list[str]:
-        output = MatchOutput(pgn=tmp_path / f"{name}.pgn", state=tmp_path / f"{name}.json")
+        output = runner.MatchOutput(pgn=tmp_path / f"{name}.pgn", state=tmp_path / f"{name}.json")
         for games, threads in runs:
-            run_match(terms("default,elo=1500,seed=3", "default,elo=1400,seed=4", games), threads, output=output)
+            runner.run_match(terms("default,elo=1500,seed=3", "default,elo=1400,seed=4", games), threads, output=output)
         return [" ".join(move.uci() for move in game.mainline_moves()) for game in games_of(tmp_path / f"{name}.pgn")]
 
     assert moves("at_once", (6, 3)) == moves("resumed", (3, 1), (6, 1))
-
-
-def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
-    def interrupt(_: str) -> None:
-        raise KeyboardInterrupt
-
-    output = MatchOutput(show=interrupt, state=tmp_path / "state.json")
-    result = run_match(terms("default", "default", 10_000), 2, output=output)
-    assert result.interrupted and 0 < result.tally.games < 10_000
-    state = json.loads((tmp_path / "state.json").read_text())
-    assert sum(state["tally"]["points"]) == result.tally.games
-
-
-def test_going_on_keeps_the_games_that_others_have_added(tmp_path: Path) -> None:
-    said: list[str] = []
-    kept = MatchOutput(pgn=tmp_path / "g.pgn", state=tmp_path / "state.json", say=said.append)
-    run_match(terms("default", "razor_depth=1", 3), 1, output=kept)
-    run_match(terms("default", "razor_depth=1", 4, seed=77), 1, output=MatchOutput(pgn=tmp_path / "g.pgn"))
-    before = (tmp_path / "g.pgn").read_text()
-    result = run_match(terms("default", "razor_depth=1", 6), 1, output=kept)
-    assert (tmp_path / "g.pgn").read_text().startswith(before)
-    assert result.tally.games == 6 and len(games_of(tmp_path / "g.pgn")) == 10
-    assert [sentence.rpartition("; ")[2] for sentence in said] == ["nothing is removed from it.", "continuing."]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
@@ -569,9 +496,7 @@ def test_going_on_keeps_the_games_that_others_have_added(tmp_path: Path) -> None
         (["gauntlet", "default", "razor_depth=1", "--games", "4"], "| default |"),
     ],
 )
-def test_on_a_full_disk_the_score_is_shown_and_the_file_named(
-    words: list[str], shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_on_a_full_disk_the_score_is_shown_and_the_file_named(words, shown, tmp_path, capsys):
     words = [*words, "--nodes", "50", "--concurrency", "1", "--state", str(tmp_path / "state")]
     assert main([*words, "--pgn", "/dev/full"]) == 1
     captured = capsys.readouterr()
@@ -583,9 +508,7 @@ def test_on_a_full_disk_the_score_is_shown_and_the_file_named(
     assert len(games_of(tmp_path / "g.pgn")) == 4
 
 
-def test_without_room_for_a_file_a_command_shows_the_score_and_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_room_for_a_file_a_command_shows_the_score_and_names_it(tmp_path, monkeypatch, capsys):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -601,9 +524,7 @@ def test_without_room_for_a_file_a_command_shows_the_score_and_names_it(
         assert f"merino: {words[0]}: cannot write '{tmp_path / option}': No space left on device" in captured.err
 
 
-def test_games_are_not_added_to_a_file_that_the_match_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_games_are_not_added_to_a_file_that_the_match_reads(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     path, game = tmp_path / "x.pgn", b"1. e4 e5 *\n"
     is_read = f"'{path}' is also an input"
@@ -618,7 +539,7 @@ def test_games_are_not_added_to_a_file_that_the_match_reads(
         assert complaint in capsys.readouterr().err and path.read_bytes() == content
 
 
-def test_games_are_not_appended_to_a_compressed_pgn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_are_not_appended_to_a_compressed_pgn(tmp_path, capsys):
     pgn = tmp_path / "games.pgn.gz"
     pgn.write_bytes(b"kept")
     assert main(["match", "default", "razor_depth=1", "--nodes", "50", "--pgn", str(pgn)]) == 2
@@ -626,25 +547,25 @@ def test_games_are_not_appended_to_a_compressed_pgn(tmp_path: Path, capsys: pyte
     assert pgn.read_bytes() == b"kept"
 
 
-def test_the_state_of_another_match_is_refused(tmp_path: Path) -> None:
-    output = MatchOutput(state=tmp_path / "state.json")
-    run_match(terms("default", "razor_depth=1", 2), 1, output=output)
+def test_the_state_of_another_match_is_refused(tmp_path):
+    output = runner.MatchOutput(state=tmp_path / "state.json")
+    runner.run_match(terms("default", "razor_depth=1", 2), 1, output=output)
     before = (tmp_path / "state.json").read_bytes()
     with pytest.raises(MatchError, match="other seed, players"):
-        run_match(terms("default", "razor_depth=2", 2, seed=7), 1, output=output)
+        runner.run_match(terms("default", "razor_depth=2", 2, seed=7), 1, output=output)
     assert (tmp_path / "state.json").read_bytes() == before
     (tmp_path / "state.json").write_text("{")
     with pytest.raises(MatchError, match="is not the state of a match"):
-        run_match(terms("default", "razor_depth=1", 2), 1, output=output)
+        runner.run_match(terms("default", "razor_depth=1", 2), 1, output=output)
 
 
-def test_the_test_stops_the_match_by_itself() -> None:
-    result = run_match(terms("default", FAKE, 1000), 2, Sprt(-100, 0))
+def test_the_test_stops_the_match_by_itself():
+    result = runner.run_match(terms("default", FAKE, 1000), 2, statistics.Sprt(-100, 0))
     assert result.tally.games < 1000
-    assert Sprt(-100, 0).verdict(result.tally.counts) == "H1"
+    assert statistics.Sprt(-100, 0).verdict(result.tally.counts) == "H1"
 
 
-def test_openings_may_be_compressed_and_in_another_encoding_are_refused_as_that(tmp_path: Path) -> None:
+def test_openings_may_be_compressed_and_in_another_encoding_are_refused_as_that(tmp_path):
     fen, game = b"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n", b"1. e4 e5 *\n"
     for name, content, found in (
         ("o.pgn.gz", gzip.compress(game), Opening(START_FEN, ("e2e4", "e7e5"))),
@@ -662,7 +583,7 @@ def test_openings_may_be_compressed_and_in_another_encoding_are_refused_as_that(
                 FileOpenings(tmp_path / name, 1)
 
 
-def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
+def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path):
     epd, pgn, book = tmp_path / "o.epd", tmp_path / "o.pgn", tmp_path / "o.bin"
     fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -"
     epd.write_text(f'{fen} bm e5; id "x";\n\n# no opening\n{fen} 0 1\n')
@@ -678,9 +599,7 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
     assert FileOpenings(book, 1).opening(0).moves == ("e2e4",)
 
 
-def test_it_is_said_that_games_are_played_again_as_openings_come_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_said_that_games_are_played_again_as_openings_come_again(tmp_path, capsys):
     (tmp_path / "o.pgn").write_text("1. e4 e5 *\n\n1. d4 *\n")
     again = "has 2 openings: the games from number 5 on are those before once more, and prove nothing."
     for games, words, said in (
@@ -699,7 +618,7 @@ def test_it_is_said_that_games_are_played_again_as_openings_come_again(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_games_of_chess960_are_played_and_read_back(threads: int, tmp_path: Path) -> None:
+def test_games_of_chess960_are_played_and_read_back(threads, tmp_path):
     openings, games = tmp_path / "o.epd", tmp_path / "games.pgn"
     openings.write_text("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w HFhf - 0 1\n3k4/8/8/8/8/8/8/R2KR3 w EA - 0 1\n")
     words = ["--games", "4", "--nodes", "50", "--maxmoves", "40", "--openings", str(openings), "--pgn", str(games)]
@@ -718,9 +637,7 @@ def test_games_of_chess960_are_played_and_read_back(threads: int, tmp_path: Path
         ("1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 5. Nf3 *", ("g1f3", "g8f6", "f3g1", "f6g8") * 2),
     ],
 )
-def test_an_opening_ends_before_the_game_that_it_is_taken_from(
-    text: str, moves: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_an_opening_ends_before_the_game_that_it_is_taken_from(text, moves, tmp_path):
     (tmp_path / "x.pgn").write_text(f'[Event "?"]\n\n{text}\n')
     opening = FileOpenings(tmp_path / "x.pgn", 1).opening(0)
     assert opening.moves == moves[: len(opening.moves)] and len(opening.moves) >= 3
@@ -740,7 +657,7 @@ def test_an_opening_ends_before_the_game_that_it_is_taken_from(
         ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
     ],
 )
-def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: str, tmp_path: Path) -> None:
+def test_a_faulty_file_of_openings_is_refused(name, text, complaint, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(OpeningError, match=complaint):
         FileOpenings(tmp_path / name, 1).opening(0)
@@ -758,22 +675,22 @@ def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: s
         (["--state", "/no/such/folder/x"], "cannot write '/no/such/folder/x'"),
     ],
 )
-def test_a_wrong_option_is_explained(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_option_is_explained(words, complaint, capsys):
     assert main(["match", "default", "default", *words]) != 0
     assert complaint in capsys.readouterr().err
 
 
-def test_a_program_is_found_in_the_folder_and_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_found_in_the_folder_and_on_the_path(tmp_path, monkeypatch):
     program = tmp_path / "engine"
     program.write_text("")
     program.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for named in ("./engine", "~/engine", str(program)):
-        assert find_program(named) == str(program)
-    assert find_program("engine") is None
+        assert players.find_program(named) == str(program)
+    assert players.find_program("engine") is None
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_program("engine") == str(program)
+    assert players.find_program("engine") == str(program)
 
 
 class Screen(io.StringIO):
@@ -783,24 +700,21 @@ class Screen(io.StringIO):
         return True
 
 
-def test_the_live_line_of_a_match_is_wiped_before_the_next_text_an_error_too() -> None:
+def test_the_live_line_of_a_match_is_wiped_before_the_next_text_an_error_too():
     for fault in (None, CommandError("the disk is full")):
         screen = Screen()
-        try:
-            with LivePrinter(screen) as show:
-                show("12/100  Elo +1.0")
-                show("13/100")
-                if fault:
-                    raise fault
-        except CommandError:
-            pass
+        with suppress(CommandError), LivePrinter(screen) as show:
+            show("12/100  Elo +1.0")
+            show("13/100")
+            if fault:
+                raise fault
         assert screen.getvalue() == "\r12/100  Elo +1.0\r13/100          \r      \r"
 
 
-def test_a_live_line_that_is_too_long_keeps_the_score_and_the_time_left() -> None:
+def test_a_live_line_that_is_too_long_keeps_the_score_and_the_time_left():
     tally = Tally()
     tally.points[:], tally.pairs[:] = (119, 47, 103), (22, 22, 56, 17, 17)
-    line = live_line(tally, 1200, 60.0, Sprt(0, 5))
+    line = report.live_line(tally, 1200, 60.0, statistics.Sprt(0, 5))
     assert shortened(line, 200) == line
     short = shortened(line, 79)
     assert len(short) <= 79

@@ -15,14 +15,13 @@ import pytest
 
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.families import default
-from merino.formats.openings import Opening
-from merino.formats.scored_games import as_viriformat, end_of_games
-from merino.match import keeping, runner
+from merino.formats import openings, scored_games
+from merino.match import keeping, players, runner
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.games import Game, MatchError, Reason, Tally
 from merino.match.keeping import MatchKeeper, PositionFile, holding
-from merino.match.players import OwnPlayer
 from merino.match.runner import MatchOutput, run_match
+from tests.full_disk import FullDisk
 from tests.pipes import named_pipes
 from tests.test_viriformat import games_of
 
@@ -66,7 +65,7 @@ def play(pgn: Path, state: Path | None, games: int = GAMES) -> Tally:
     while tally.games < games:
         number = tally.games
         keeper.add(text_of(number))
-        tally.add(Game(number, number % 2 == 0, Opening(""), (), Reason.FIFTY, None))
+        tally.add(Game(number, number % 2 == 0, openings.Opening(""), (), Reason.FIFTY, None))
         if tally.games % SAVES_EVERY == 0:
             keeper.save(tally, 1.0)
     keeper.save(tally, 1.0)
@@ -95,9 +94,7 @@ def a_part(file: Any, content: bytes) -> None:
 
 @pytest.mark.parametrize("with_others", [False, True])
 @pytest.mark.parametrize(("name", "before"), list(product(["write_whole", "append_whole"], [True, False])))
-def test_a_run_killed_anywhere_goes_on_with_each_game_once(
-    name: str, before: bool, with_others: bool, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_killed_anywhere_goes_on_with_each_game_once(name, before, with_others, pgn, state, monkeypatch):
     for when in range(5):
         pgn.write_text(OTHERS)
         state.unlink(missing_ok=True)
@@ -115,36 +112,30 @@ def test_a_run_killed_anywhere_goes_on_with_each_game_once(
 
 
 @pytest.mark.parametrize("when", [0, 2, 4])
-def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(
-    when: int, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = keeping.append_whole
-    with monkeypatch.context() as patch:
-        calls = iter(range(100))
+def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(when, pgn, state, monkeypatch):
+    real, calls = keeping.append_whole, iter(range(100))
 
-        def append(file: Any, content: bytes) -> None:
-            if next(calls) == when:
-                a_part(file, content)
-                raise KilledError
-            real(file, content)
+    def append(file: Any, content: bytes) -> None:
+        if next(calls) == when:
+            a_part(file, content)
+            raise KilledError
+        real(file, content)
 
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr(keeping, "append_whole", append)
-        with pytest.raises(KilledError):
-            play(pgn, state)
+        play(pgn, state)
     assert not pgn.read_text().endswith("\n\n")
     play(pgn, state)
     assert pgn.read_text() == ALL
 
 
-def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(
-    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(pgn, state, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(keeping, "append_whole", call(KilledError(), 0, False, a_part))
         keeper, tally, _ = resumed(pgn, state)
         for number in range(4):
             keeper.add(text_of(number))
-            tally.add(Game(number, number % 2 == 0, Opening(""), (), Reason.FIFTY, None))
+            tally.add(Game(number, number % 2 == 0, openings.Opening(""), (), Reason.FIFTY, None))
         with pytest.raises(KilledError):
             keeper.save(tally, 1.0)
     fragment = pgn.read_text()
@@ -156,9 +147,7 @@ def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(
     assert [text.count(text_of(number)) for number in range(GAMES)] == [1] * GAMES
 
 
-def test_games_added_behind_those_of_others_are_there_once_after_another_kill(
-    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_games_added_behind_those_of_others_are_there_once_after_another_kill(pgn, state, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr(keeping, "append_whole", call(KilledError(), 0, True, keeping.append_whole))
         play(pgn, state)
@@ -168,7 +157,7 @@ def test_games_added_behind_those_of_others_are_there_once_after_another_kill(
     assert pgn.read_text() == OTHERS + ALL
 
 
-def test_games_that_others_have_added_stay_and_that_is_said(pgn: Path, state: Path) -> None:
+def test_games_that_others_have_added_stay_and_that_is_said(pgn, state):
     play(pgn, state, 5)
     with pgn.open("a") as file:
         file.write(OTHERS)
@@ -179,31 +168,12 @@ def test_games_that_others_have_added_stay_and_that_is_said(pgn: Path, state: Pa
     assert resumed(pgn, state)[2] == ""
 
 
-class FullDisk:
-    """A file that takes `room` more bytes."""
-
-    def __init__(self, file: Any, room: int) -> None:
-        self._file, self._room = file, room
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-    def write(self, content: bytes) -> int:
-        if not self._room:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        done: int = self._file.write(content[: self._room])
-        self._room -= done
-        return done
-
-
 @pytest.mark.parametrize("room", [0, 30, 60])
-def test_a_full_disk_names_the_file_and_leaves_no_part_of_a_game(
-    room: int, pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_names_the_file_and_leaves_no_part_of_a_game(room, pgn, state, monkeypatch):
     pgn.write_text(OTHERS)
     real = keeping.append_whole
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "append_whole", lambda file, content: real(FullDisk(file, room), content))
+        patch.setattr(keeping, "append_whole", lambda file, content: real(FullDisk(room, file), content))
         with pytest.raises(MatchError, match=f"cannot write '{pgn}': No space left on device"):
             play(pgn, state)
         assert pgn.read_text() == OTHERS
@@ -211,13 +181,11 @@ def test_a_full_disk_names_the_file_and_leaves_no_part_of_a_game(
     assert pgn.read_text() == OTHERS + ALL
 
 
-def test_without_room_for_the_state_no_game_is_added_before_it_can_be(
-    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_room_for_the_state_no_game_is_added_before_it_can_be(pgn, state, monkeypatch):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     keeper, tally, _ = resumed(pgn, state)
     keeper.add(text_of(0))
-    tally.add(Game(0, True, Opening(""), (), Reason.FIFTY, None))
+    tally.add(Game(0, True, openings.Opening(""), (), Reason.FIFTY, None))
     with monkeypatch.context() as patch:
         patch.setattr(keeping, "write_whole", call(full, 0, True, keeping.write_whole))
         with pytest.raises(MatchError, match=f"cannot write '{state}': No space left on device"):
@@ -229,7 +197,7 @@ def test_without_room_for_the_state_no_game_is_added_before_it_can_be(
     assert pgn.read_text() == ALL
 
 
-def test_a_pgn_that_is_not_the_one_of_the_state_is_refused(pgn: Path, state: Path) -> None:
+def test_a_pgn_that_is_not_the_one_of_the_state_is_refused(pgn, state):
     play(pgn, state, 4)
     text = pgn.read_text()
     pgn.write_text(text[:-1])
@@ -241,9 +209,7 @@ def test_a_pgn_that_is_not_the_one_of_the_state_is_refused(pgn: Path, state: Pat
     assert not pgn.exists()
 
 
-def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(
-    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(pgn, state, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(keeping, "append_whole", call(KilledError(), 1, True, keeping.append_whole))
         with pytest.raises(KilledError):
@@ -252,9 +218,7 @@ def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(
         resumed(None, state)
 
 
-def test_positions_that_may_not_be_in_their_file_are_not_forgotten(
-    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_positions_that_may_not_be_in_their_file_are_not_forgotten(tmp_path, state, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr(keeping, "append_whole", call(KilledError(), 0, True, keeping.append_whole))
         MatchKeeper(None, state, {}, positions_of(tmp_path / "p.bin", b"\2" * 96)).save(Tally(), 1.0)
@@ -264,7 +228,7 @@ def test_positions_that_may_not_be_in_their_file_are_not_forgotten(
         keeper.catch_up(is_over=False)
 
 
-def test_nothing_is_added_behind_a_part_of_a_position(tmp_path: Path, state: Path) -> None:
+def test_nothing_is_added_behind_a_part_of_a_position(tmp_path, state):
     packed = tmp_path / "p.bin"
     keeper = MatchKeeper(None, state, {}, positions_of(packed, b"\3" * 32))
     packed.write_bytes(b"\2" * 40)  # another run has just been killed
@@ -276,8 +240,8 @@ def test_nothing_is_added_behind_a_part_of_a_position(tmp_path: Path, state: Pat
     assert packed.read_bytes() == b"\2" * 64 + b"\3" * 32
 
 
-def test_nothing_is_added_behind_a_part_of_a_game_whatever_its_last_bytes(tmp_path: Path, state: Path) -> None:
-    games, path = as_viriformat(games_of(FEW)), tmp_path / "p.vf"
+def test_nothing_is_added_behind_a_part_of_a_game_whatever_its_last_bytes(tmp_path, state):
+    games, path = scored_games.as_viriformat(games_of(FEW)), tmp_path / "p.vf"
     record = bytes(8) + b"\7\0" + b"\5\0" + bytes(4) + b"abcde"  # of another program
     keeper = MatchKeeper(None, state, {}, positions_of(path, games))
     for content in (games + games[:24], games[8:], b"\1" * 64 + bytes(4)):
@@ -294,9 +258,10 @@ def test_nothing_is_added_behind_a_part_of_a_game_whatever_its_last_bytes(tmp_pa
     assert path.read_bytes() == games + record + games
 
 
-def test_a_file_of_games_is_not_read_again_from_its_beginning(tmp_path: Path, state: Path, monkeypatch) -> None:
-    games, path, begun = as_viriformat(games_of(FEW)), tmp_path / "p.vf", []
-    monkeypatch.setattr(keeping, "end_of_games", lambda file, start: begun.append(start) or end_of_games(file, start))
+def test_a_file_of_games_is_not_read_again_from_its_beginning(tmp_path, state, monkeypatch):
+    games, path, begun = scored_games.as_viriformat(games_of(FEW)), tmp_path / "p.vf", []
+    real = scored_games.end_of_games
+    monkeypatch.setattr(keeping, "end_of_games", lambda file, start: begun.append(start) or real(file, start))
     path.write_bytes(games * 3)
     positions = positions_of(path, games)
     keeper = MatchKeeper(None, state, {}, positions)
@@ -310,9 +275,9 @@ def test_a_file_of_games_is_not_read_again_from_its_beginning(tmp_path: Path, st
     assert begun == [0, 3 * len(games), 0]
 
 
-def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, state: Path) -> None:
+def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn, state):
     keeper, tally, _ = resumed(None, state)
-    tally.add(Game(0, True, Opening(""), (), Reason.FIFTY, None))
+    tally.add(Game(0, True, openings.Opening(""), (), Reason.FIFTY, None))
     keeper.save(tally, 1.0)
     assert json.loads(state.read_text())["pgn"] is None
     pgn.write_text(OTHERS)
@@ -321,7 +286,7 @@ def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, 
 
 
 @named_pipes
-def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
+def test_a_state_that_is_no_file_is_refused_and_not_read(state):
     os.mkfifo(state)  # to read it would wait for ever
     with pytest.raises(MatchError, match="it is a pipe, not a regular file"):
         resumed(None, state)
@@ -339,7 +304,7 @@ def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
         {"positions": {"at": 0, "more": "AAAA"}},  # no whole position
     ],
 )
-def test_a_state_whose_numbers_make_no_sense_is_refused(pgn: Path, state: Path, changed: dict[str, Any]) -> None:
+def test_a_state_whose_numbers_make_no_sense_is_refused(pgn, state, changed):
     play(pgn, state, 2)
     state.write_bytes(as_json(from_json(state.read_bytes(), "it") | changed))
     keeper = MatchKeeper(pgn, state, {"seed": 1}, PositionFile(pgn.with_name("p.bin"), 0))
@@ -357,7 +322,7 @@ def positions_of(path: Path, *waiting: bytes) -> PositionFile:
 
 
 @pytest.mark.parametrize("written", [0, 64, 96])
-def test_an_older_state_without_sizes_adds_its_positions(written: int, tmp_path: Path, state: Path) -> None:
+def test_an_older_state_without_sizes_adds_its_positions(written, tmp_path, state):
     packed, mine = tmp_path / "p.bin", bytes(range(96))
     MatchKeeper(None, state, {}, positions_of(packed)).save(Tally(), 1.0)
     content = {**json.loads(state.read_text()), "positions": {"at": 0, "more": base64.b64encode(mine).decode()}}
@@ -372,10 +337,8 @@ def test_an_older_state_without_sizes_adds_its_positions(written: int, tmp_path:
 
 @pytest.mark.parametrize("where", ["MatchKeeper.add", "PositionFile.add_bytes", "Tally.add", "append_whole"])
 @pytest.mark.parametrize("before", [True, False])
-def test_ctrl_c_at_the_worst_moment_leaves_each_game_once(
-    where: str, before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    player = OwnPlayer("Merino", default())
+def test_ctrl_c_at_the_worst_moment_leaves_each_game_once(where, before, tmp_path, monkeypatch):
+    player = players.OwnPlayer("Merino", default())
     config = MatchConfig((player, player), TimeControl(nodes=40), games=6)
 
     def files(name: str) -> MatchOutput:
@@ -405,7 +368,7 @@ def test_ctrl_c_at_the_worst_moment_leaves_each_game_once(
         assert one is not None and other is not None and one.read_bytes() == other.read_bytes()
 
 
-def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path, monkeypatch):
     packed = tmp_path / "p.bin"
     files = [positions_of(packed, mark * 32) for mark in (b"\2", b"\3")]
     mine, theirs = (MatchKeeper(None, None, {}, file) for file in files)
@@ -425,7 +388,7 @@ def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path: Path, mo
     assert packed.read_bytes() == b"\2" * 32 + b"\3" * 32
 
 
-def test_a_second_match_with_the_same_state_refuses(state: Path) -> None:
+def test_a_second_match_with_the_same_state_refuses(state):
     with holding(state), pytest.raises(MatchError, match="another run of Merino works on"), holding(state):
         pass
     assert not state.with_name("match.state.lock").exists()

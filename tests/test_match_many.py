@@ -4,7 +4,6 @@ import io
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import chess.pgn
 import numpy as np
@@ -14,13 +13,11 @@ from merino.app.console.learning import run_learn
 from merino.app.shell.cli import main
 from merino.eval.families import load as load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from merino.match.config import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
-from merino.match.engines import CompiledBoard
+from merino.match import config, engines, statistics
 from merino.match.games import RandomOpenings, Tally
 from merino.match.players import OwnPlayer
 from merino.match.prove import STRONGER, offer, prove
 from merino.match.report import Rating, pool_table, rate, summary, table
-from merino.match.statistics import estimate, score_of
 
 
 def tally(*pairs: int) -> Tally:
@@ -37,7 +34,7 @@ def tally(*pairs: int) -> Tally:
 def test_two_players_are_rated_as_their_match_says():
     result = tally(50, 200, 500, 300, 150)
     rows = rate(["a", "b"], {(0, 1): result}, 1, 2000.0)
-    found = estimate(result.pairs)
+    found = statistics.estimate(result.pairs)
     assert [row.name for row in rows] == ["a", "b"]
     assert rows[0].rating - 2000 == pytest.approx(found.elo, abs=0.2)
     assert rows[0].error == pytest.approx(found.elo_error, rel=0.03)
@@ -49,7 +46,7 @@ def test_ratings_of_three_players_are_those_that_made_the_results():
     results, errors = {}, []
     for _ in range(60):
         for first, second in ((0, 1), (0, 2), (1, 2)):
-            score = score_of(truth[first] - truth[second])
+            score = statistics.score_of(truth[first] - truth[second])
             wins = random.binomial(200, score)
             found = Tally()
             found.points[:] = 200 - wins, 0, wins
@@ -62,7 +59,7 @@ def test_ratings_of_three_players_are_those_that_made_the_results():
 def test_the_likelihood_of_superiority_is_that_of_the_match():
     result = tally(50, 200, 500, 220, 65)
     rows = rate(["a", "b"], {(0, 1): result}, 1, 0.0)
-    los = estimate(result.pairs).los
+    los = statistics.estimate(result.pairs).los
     assert 0.9 < los < 0.99
     assert rows[0].los == rows[0].los_next == pytest.approx(los, abs=0.003)
     assert rows[1].los is None and rows[1].los_next is None
@@ -72,20 +69,23 @@ def test_players_who_only_met_others_are_compared_by_these():
     strong, equal = tally(20, 100, 200, 160, 40), tally(30, 100, 200, 100, 30)
     rows = {row.name: row for row in rate(["new", "old", "pool"], {(0, 2): strong, (1, 2): equal}, 1, 0.0)}
     assert rows["new"].los == pytest.approx(0.98, abs=0.02)  # the errors of both matches together
-    assert rows["new"].los < estimate(strong.pairs).los
+    assert rows["new"].los < statistics.estimate(strong.pairs).los
     text = pool_table(["new", "old"], ["pool"], {(0, 2): strong, (1, 2): equal}, list(rows.values()))
     assert "| new | 570 of 1040 |" in text and "| old | 460 of 920 | 0 | anchor |  |" in text
 
 
-def test_two_who_hardly_met_the_anchor_are_compared_by_their_own_games() -> None:
+def test_two_who_hardly_met_the_anchor_are_compared_by_their_own_games():
     met, few = tally(5, 20, 60, 30, 10), tally(0, 0, 2, 2, 1)
     rows = {row.name: row for row in rate(["new", "old", "pool"], {(0, 1): met, (1, 2): few}, 2, 0.0)}
-    assert rows["new"].los_next == pytest.approx(estimate(met.pairs).los, abs=0.02) and rows["new"].los_next > 0.9
+    assert (
+        rows["new"].los_next == pytest.approx(statistics.estimate(met.pairs).los, abs=0.02)
+        and rows["new"].los_next > 0.9
+    )
     assert rows["new"].points == float(met.points @ (0, 0.5, 1))
     assert sum(row.points for row in rows.values()) == met.games + few.games
 
 
-def test_the_anchor_shifts_the_table_and_changes_no_difference() -> None:
+def test_the_anchor_shifts_the_table_and_changes_no_difference():
     results = {(0, 1): tally(0, 0, 0, 0, 5), (1, 2): tally(1, 2, 4, 2, 3)}
     tables = [{row.name: row for row in rate(["a", "b", "c"], results, anchor, 100.0)} for anchor in range(3)]
     for first, second in (("a", "b"), ("b", "c")):
@@ -113,7 +113,7 @@ def test_a_clean_score_has_a_rating():
     assert 300 < rows[0].rating < 1500 and math.isfinite(rows[0].error)
 
 
-def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path, capsys):
     words = ["default", "razor_depth=1", "late_move_pruning_base=1,name=c", "--games", "4", "--nodes", "100", "--json"]
     words += ["--anchor", "default=1500", "--pgn", str(tmp_path / "g.pgn"), "--state", str(tmp_path / "state")]
     assert main(["gauntlet", *words]) == 0
@@ -127,35 +127,28 @@ def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("rating", ["nan", "-inf", "strong"])
-def test_a_rating_that_is_no_number_fixes_none(rating: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rating_that_is_no_number_fixes_none(rating, capsys):
     assert main(["gauntlet", "default", "razor_depth=1,name=b", "--anchor", f"b={rating}"]) == 2
     assert capsys.readouterr().err == f"merino: gauntlet: --anchor: '{rating}' is not a rating\n"
 
 
-def test_an_anchor_that_does_not_play_is_refused_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_anchor_that_does_not_play_is_refused_by_the_command(capsys):
     assert main(["round-robin", "default,name=a", "razor_depth=1,name=b", "--anchor", "c=0"]) == 2
     assert capsys.readouterr().err == "merino: round-robin: --anchor: there is no player 'c' among a, b\n"
 
 
-def test_versions_meet_a_pool_and_are_compared_with_the_first(capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        "default,name=old",
-        "razor_depth=1,name=new",
-        "--pool",
-        "late_move_pruning_base=1,name=p",
-        "default,name=q",
-    ]
-    assert main(["gauntlet", *words, "--games", "2", "--nodes", "50", "--json"]) == 0
+def test_versions_meet_a_pool_and_are_compared_with_the_first(capsys):
+    pool = ["--pool", "late_move_pruning_base=1,name=p", "default,name=q", "--games", "2", "--nodes", "50", "--json"]
+    assert main(["gauntlet", "default,name=old", "razor_depth=1,name=new", *pool]) == 0
     captured = capsys.readouterr()
     rows = {row["name"]: row for row in json.loads(captured.out)["ratings"]}
     assert {name: row["games"] for name, row in rows.items()} == {"old": 4, "new": 4, "p": 4, "q": 4}
     assert rows["old"]["rating"] == 0 and rows["old"]["los"] is None and 0 < rows["new"]["los"] < 1
     assert "| Version | p | q | Elo | 95% | LOS |" in captured.err
-    assert captured.err.count(" of 2 |") == 4
-    assert "old - new" not in captured.err
+    assert captured.err.count(" of 2 |") == 4 and "old - new" not in captured.err
 
 
-def test_in_a_round_robin_all_meet_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_round_robin_all_meet_all(capsys):
     words = ["default", "razor_depth=1", "late_move_pruning_base=1", "--games", "2", "--nodes", "50"]
     assert main(["round-robin", *words]) == 0
     captured = capsys.readouterr()
@@ -163,7 +156,7 @@ def test_in_a_round_robin_all_meet_all(capsys: pytest.CaptureFixture[str]) -> No
     assert captured.err.count(": +") == 3
 
 
-def test_players_of_one_name_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_players_of_one_name_are_refused(capsys):
     assert main(["round-robin", "default", "default"]) == 2
     assert "with different names" in capsys.readouterr().err
 
@@ -172,8 +165,10 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
     player, opening = OwnPlayer("a"), RandomOpenings(1).opening(0)
     flag = np.zeros(1, dtype=np.uint64)
     free, strict = (
-        CompiledBoard((player, player), TimeControl(300), Adjudication(longest=12), flag, random_moves)
-        for random_moves in (RandomMoves(6, 60, 9), NO_RANDOM_MOVES)
+        engines.CompiledBoard(
+            (player, player), config.TimeControl(300), config.Adjudication(longest=12), flag, random_moves
+        )
+        for random_moves in (config.RandomMoves(6, 60, 9), config.NO_RANDOM_MOVES)
     )
     lines = {tuple(played.move for played in free.play(number, opening, True).moves[:6]) for number in range(8)}
     assert len(lines) > 4
@@ -181,9 +176,7 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
     assert strict.play(0, opening, True).moves == strict.play(1, opening, True).moves
 
 
-def test_self_play_shows_no_strength_of_merino_against_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_self_play_shows_no_strength_of_merino_against_itself(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("merino.match.runner.SHOW_EVERY", 0.0)
     assert main(["selfplay", "4", "--nodes", "60", "--pgn", str(tmp_path / "s.pgn")]) == 0
     captured = capsys.readouterr()
@@ -191,7 +184,7 @@ def test_self_play_shows_no_strength_of_merino_against_itself(
     assert not {"Elo", "LOS"} & set((captured.out + captured.err).split())
 
 
-def test_self_play_feeds_the_learner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_self_play_feeds_the_learner(tmp_path, capsys):
     pgn, weights = tmp_path / "s.pgn", tmp_path / "w.txt"
     assert main(["selfplay", "30", "--nodes", "60", "--pgn", str(pgn), "--weights", str(DEFAULT_FILE)]) == 0
     file = io.StringIO(pgn.read_text(encoding="utf-8"))
@@ -204,7 +197,7 @@ def test_self_play_feeds_the_learner(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "Games: 30" in capsys.readouterr().out
 
 
-def test_better_weights_are_proved_and_the_offer_says_how(tmp_path: Path) -> None:
+def test_better_weights_are_proved_and_the_offer_says_how(tmp_path):
     new, old = tmp_path / "new.txt", tmp_path / "old.txt"
     poor = defaults()
     poor[5:] = 0  # nothing but the pieces counts
@@ -212,10 +205,7 @@ def test_better_weights_are_proved_and_the_offer_says_how(tmp_path: Path) -> Non
     save(new, load(DEFAULT_FILE))
     lines: list[str] = []
     players = OwnPlayer("good", load_evaluation(new)), OwnPlayer("poor", load_evaluation(old))
-    assert prove(*players, replace(STRONGER, time_control=TimeControl(100), most_games=2), lines.append).verdict == ""
-    assert lines[-1].endswith("Not settled.")
-    assert (
-        prove(*players, replace(STRONGER, time_control=TimeControl(100), most_games=2000), lines.append).verdict == "H1"
-    )
-    assert lines[-1].endswith("Proved: good is stronger than poor.")
+    for most, verdict, said in ((2, "", "Not settled."), (2000, "H1", "Proved: good is stronger than poor.")):
+        trial = replace(STRONGER, time_control=config.TimeControl(100), most_games=most)
+        assert prove(*players, trial, lines.append).verdict == verdict and lines[-1].endswith(said)
     assert offer(new, old).startswith(f"merino match '{new}' '{old}' --sprt 0 10")

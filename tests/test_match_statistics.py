@@ -5,13 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from merino.match import prove, report, statistics
 from merino.match.games import Tally
-from merino.match.prove import STRONGER, Proof, _lines_of
-from merino.match.report import count_line, evidence, live_line, signed
-from merino.match.statistics import MAX_ELO, Model, Sprt, elo_of, estimate, llr, moments, score_of
 from tests.simulated_matches import SHAPES, coverage, shares_for, simulate_test
 
-NORMALIZED, LOGISTIC = Model.NORMALIZED, Model.LOGISTIC
+NORMALIZED, LOGISTIC = statistics.Model.NORMALIZED, statistics.Model.LOGISTIC
 
 
 @pytest.mark.parametrize(
@@ -26,88 +24,90 @@ NORMALIZED, LOGISTIC = Model.NORMALIZED, Model.LOGISTIC
     ],
 )
 def test_the_llr_is_the_one_that_fishtest_shows(counts, elo0, elo1, model, expected):
-    assert float(llr(np.array(counts), elo0, elo1, model)) == pytest.approx(expected, abs=0.005)
+    assert float(statistics.llr(np.array(counts), elo0, elo1, model)) == pytest.approx(expected, abs=0.005)
 
 
 def test_the_estimate_is_the_one_that_fishtest_shows():
-    found = estimate(np.array([379, 10170, 21828, 10640, 343]))
+    found = statistics.estimate(np.array([379, 10170, 21828, 10640, 343]))
     assert (found.normalized, found.normalized_error) == pytest.approx((3.05, 2.31), abs=0.005)
-    found = estimate(np.array([759, 1863, 880]))
+    found = statistics.estimate(np.array([759, 1863, 880]))
     assert (found.elo, found.elo_error, found.los) == pytest.approx((12.0, 7.9, 0.999), abs=0.05)
 
 
 def test_elo_and_score_are_inverse_and_a_clean_score_is_infinite():
-    assert [round(score_of(elo_of(score)), 12) for score in (0.01, 0.5, 0.75)] == [0.01, 0.5, 0.75]
-    assert (elo_of(1), elo_of(0), elo_of(0.5)) == (math.inf, -math.inf, 0)
-    assert elo_of(10 / 11) == pytest.approx(400)
+    for score in (0.01, 0.5, 0.75):
+        assert statistics.score_of(statistics.elo_of(score)) == pytest.approx(score, abs=1e-12)
+    assert (statistics.elo_of(1), statistics.elo_of(0), statistics.elo_of(0.5)) == (math.inf, -math.inf, 0)
+    assert statistics.elo_of(10 / 11) == pytest.approx(400)
 
 
 def test_the_variance_of_wins_and_losses_alone_is_that_of_a_coin():
-    number, mean, variance = moments(np.array([300, 0, 700]))
+    number, mean, variance = statistics.moments(np.array([300, 0, 700]))
     assert (int(number), float(mean)) == (1000, pytest.approx(0.7, abs=1e-6))
     assert float(variance) == pytest.approx(0.7 * 0.3, rel=1e-4)
 
 
 def test_without_draws_the_llr_is_that_of_two_coins():
     wins, losses, elo0, elo1 = 520, 480, -20.0, 20.0
-    closed = wins * math.log(score_of(elo1) / score_of(elo0))
-    closed += losses * math.log((1 - score_of(elo1)) / (1 - score_of(elo0)))
-    assert float(llr(np.array([losses, 0, wins]), elo0, elo1, LOGISTIC)) == pytest.approx(closed, abs=0.01)
+    closed = wins * math.log(statistics.score_of(elo1) / statistics.score_of(elo0))
+    closed += losses * math.log((1 - statistics.score_of(elo1)) / (1 - statistics.score_of(elo0)))
+    assert float(statistics.llr(np.array([losses, 0, wins]), elo0, elo1, LOGISTIC)) == pytest.approx(closed, abs=0.01)
 
 
-@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.parametrize("model", list(statistics.Model))
 def test_the_llr_turns_its_sign_with_the_players(model):
     counts = np.array([3, 20, 50, 28, 7])
-    assert float(llr(counts, -3, 5, model)) == pytest.approx(-float(llr(counts[::-1], -5, 3, model)), abs=1e-6)
+    turned = float(statistics.llr(counts[::-1], -5, 3, model))
+    assert float(statistics.llr(counts, -3, 5, model)) == pytest.approx(-turned, abs=1e-6)
 
 
 @pytest.mark.parametrize("counts", [(0, 0, 0, 0, 40), (40, 0, 0, 0, 0), (0, 0, 40, 0, 0), (0, 0, 0, 1, 0)])
-@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.parametrize("model", list(statistics.Model))
 def test_the_llr_of_lopsided_results_is_finite_and_on_their_side(counts, model):
-    ratio = float(llr(np.array(counts), -5, 5, model))
+    ratio = float(statistics.llr(np.array(counts), -5, 5, model))
     side = sum(count * (index - 2) for index, count in enumerate(counts))
     assert math.isfinite(ratio) and ratio * side >= 0
 
 
 def test_pairs_that_cancel_out_narrow_the_error():
     pairs, games = np.array([0, 10, 80, 10, 0]), np.array([80, 40, 80])
-    assert estimate(pairs).elo_error < estimate(games).elo_error / 2
+    assert statistics.estimate(pairs).elo_error < statistics.estimate(games).elo_error / 2
 
 
 def test_the_likelihood_of_superiority_is_that_of_wins_against_losses():
     for losses, draws, wins in ((0, 0, 1), (3, 9, 7), (120, 300, 150)):
         closed = 0.5 * (1 + math.erf((wins - losses) / math.sqrt(2 * (wins + losses))))
-        assert estimate(np.array([losses, draws, wins])).los == pytest.approx(closed, abs=1e-3)
+        assert statistics.estimate(np.array([losses, draws, wins])).los == pytest.approx(closed, abs=1e-3)
 
 
 def test_a_pair_alone_is_no_certainty():
     for pairs in ((0, 0, 0, 1, 0), (0, 0, 0, 0, 1), (0, 0, 1, 0, 0)):
-        found = estimate(np.array(pairs))
+        found = statistics.estimate(np.array(pairs))
         assert found.elo_error > 500 and found.los < 0.9
 
 
 def test_nothing_played_proves_nothing():
-    found = estimate(np.zeros(5))
+    found = statistics.estimate(np.zeros(5))
     assert (found.elo, found.los, found.elo_error) == (0, 0.5, math.inf)
-    assert Sprt(0, 5).verdict(np.zeros(5)) == ""
+    assert statistics.Sprt(0, 5).verdict(np.zeros(5)) == ""
 
 
 def test_the_bounds_are_those_of_wald():
-    assert Sprt(0, 5).bounds == pytest.approx((-2.944439, 2.944439), abs=1e-6)
-    assert Sprt(0, 5, alpha=0.05, beta=0.10).bounds == pytest.approx((-2.251, 2.890), abs=1e-3)
+    assert statistics.Sprt(0, 5).bounds == pytest.approx((-2.944439, 2.944439), abs=1e-6)
+    assert statistics.Sprt(0, 5, alpha=0.05, beta=0.10).bounds == pytest.approx((-2.251, 2.890), abs=1e-3)
 
 
 @pytest.mark.parametrize(("beyond", "verdict"), [(-0.01, ""), (0.0, "decided"), (0.01, "decided")])
-def test_a_verdict_falls_on_the_bound_itself(monkeypatch: pytest.MonkeyPatch, beyond: float, verdict: str) -> None:
-    sprt, counts = Sprt(0, 5, alpha=0.05, beta=0.10), np.zeros(5)
+def test_a_verdict_falls_on_the_bound_itself(monkeypatch, beyond, verdict):
+    sprt, counts = statistics.Sprt(0, 5, alpha=0.05, beta=0.10), np.zeros(5)
     for bound, hypothesis, direction in zip(sprt.bounds, ("H0", "H1"), (-1, 1), strict=True):
-        monkeypatch.setattr(Sprt, "llr", lambda *_, ratio=bound + direction * beyond: ratio)
+        monkeypatch.setattr(statistics.Sprt, "llr", lambda *_, ratio=bound + direction * beyond: ratio)
         assert sprt.verdict(counts) == (hypothesis if verdict else "")
 
 
-@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.parametrize("model", list(statistics.Model))
 def test_the_test_errs_about_as_often_as_promised(model):
-    sprt, random = Sprt(-20, 20, alpha=0.05, beta=0.10, model=model), np.random.default_rng(4)
+    sprt, random = statistics.Sprt(-20, 20, alpha=0.05, beta=0.10, model=model), np.random.default_rng(4)
     matches = 400
     wrong = {
         elo: simulate_test(sprt, shares_for(SHAPES["many draws"], elo, model), matches, random) for elo in (-20, 20)
@@ -125,67 +125,67 @@ def test_the_error_bars_cover_the_truth_in_95_of_100_matches(shape):
 
 def test_a_simulated_distribution_has_the_strength_asked_for():
     shares = shares_for(SHAPES["few draws"], 35.0, LOGISTIC)
-    assert elo_of(float(shares @ np.linspace(0, 1, 5))) == pytest.approx(35)
+    assert statistics.elo_of(float(shares @ np.linspace(0, 1, 5))) == pytest.approx(35)
     counts = shares_for(SHAPES["few draws"], 35.0, NORMALIZED) * 1e9
-    assert estimate(counts).normalized == pytest.approx(35, abs=1e-3)
+    assert statistics.estimate(counts).normalized == pytest.approx(35, abs=1e-3)
 
 
-@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.parametrize("model", list(statistics.Model))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_the_llr_is_finite_for_any_counts(model):
     random = np.random.default_rng(6)
     for pairs in (8, 100, 5000):
         for shares in (*SHAPES.values(), (0.001, 0.01, 0.1, 0.4, 0.489), (0, 0, 0, 0.5, 0.5)):
-            assert np.isfinite(llr(random.multinomial(pairs, shares, 500), 0, 100, model)).all()
+            assert np.isfinite(statistics.llr(random.multinomial(pairs, shares, 500), 0, 100, model)).all()
 
 
-@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.parametrize("model", list(statistics.Model))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_a_test_at_its_widest_bounds_decides_for_the_better_one(model: Model) -> None:
-    most = MAX_ELO[model]
-    for sprt, wanted in ((Sprt(0, most, model=model), -1), (Sprt(-most, 0, model=model), 1)):
+def test_a_test_at_its_widest_bounds_decides_for_the_better_one(model):
+    most = statistics.MAX_ELO[model]
+    for sprt, wanted in ((statistics.Sprt(0, most, model=model), -1), (statistics.Sprt(-most, 0, model=model), 1)):
         for pairs in ((0, 0, 1, 0, 0), (10, 20, 40, 20, 10), (0, 0, 5000, 0, 0)):
             assert math.copysign(1, sprt.llr(np.array(pairs))) == wanted
     clean = np.array([0, 0, 0, 0, 40])
-    assert (
-        Sprt(0, most, model=model).verdict(clean) == "H1" and Sprt(-most, 0, model=model).verdict(clean[::-1]) == "H0"
-    )
+    assert statistics.Sprt(0, most, model=model).verdict(clean) == "H1"
+    assert statistics.Sprt(-most, 0, model=model).verdict(clean[::-1]) == "H0"
 
 
-def test_bounds_beyond_what_the_test_can_decide_are_refused() -> None:
+def test_bounds_beyond_what_the_test_can_decide_are_refused():
     for elo, model in ((201, NORMALIZED), (300, NORMALIZED), (2001, LOGISTIC), (200_000, LOGISTIC)):
         with pytest.raises(ValueError, match="elo1 must be a number from -"):
-            Sprt(0, elo, model=model)
+            statistics.Sprt(0, elo, model=model)
         with pytest.raises(ValueError, match="elo0 must be a number from -"):
-            Sprt(-elo, 0, model=model)
+            statistics.Sprt(-elo, 0, model=model)
 
 
 def test_the_time_left_is_shown_once_the_speed_is_known():
     tally = Tally()
     tally.points[1] = 100
-    assert "left" not in live_line(tally, 1100, None)
-    assert live_line(tally, 1100, 2.0).endswith("2 games/s, 8 min left")
+    assert "left" not in report.live_line(tally, 1100, None)
+    assert report.live_line(tally, 1100, 2.0).endswith("2 games/s, 8 min left")
 
 
 def test_games_against_oneself_show_no_strength():
     tally = Tally()
     tally.points[:] = 3, 4, 5
-    assert count_line(tally, 20, None) == "12/20  4 drawn"
-    assert count_line(tally, 20, 2.0) == "12/20  4 drawn  2 games/s, 4 s left"
+    assert report.count_line(tally, 20, None) == "12/20  4 drawn"
+    assert report.count_line(tally, 20, 2.0) == "12/20  4 drawn  2 games/s, 4 s left"
 
 
-def test_strength_without_an_interval_is_shown_in_words() -> None:
-    assert signed(12.34, 5.6) == "+12.3 +- 5.6"
-    assert signed(-5e-14, 5.6) == "+0.0 +- 5.6"
-    assert (signed(636.4, math.inf), signed(-636.4, math.inf)) == ("+636 or far more", "-636 or far less")
-    assert signed(0.0, math.inf) == "not known"
-    assert signed(math.inf, math.inf) == "+inf"
+def test_strength_without_an_interval_is_shown_in_words():
+    assert report.signed(12.34, 5.6) == "+12.3 +- 5.6"
+    assert report.signed(-5e-14, 5.6) == "+0.0 +- 5.6"
+    assert (report.signed(636.4, math.inf), report.signed(-636.4, math.inf)) == ("+636 or far more", "-636 or far less")
+    assert report.signed(0.0, math.inf) == "not known"
+    assert report.signed(math.inf, math.inf) == "+inf"
 
 
-def test_the_llr_of_a_few_equal_pairs_has_no_sign() -> None:
-    tally, sprt = Tally(), Sprt(0, 5)
+def test_the_llr_of_a_few_equal_pairs_has_no_sign():
+    tally, sprt = Tally(), statistics.Sprt(0, 5)
     tally.points[1], tally.pairs[2] = 8, 4
     assert -0.005 < sprt.llr(tally.counts) < 0
-    assert "LLR 0.00 (-2.94, 2.94)" in live_line(tally, 100, None, sprt)
-    assert "LLR   | 0.00 (-2.94, 2.94)" in "\n".join(evidence("", tally, sprt))
-    assert "LLR 0.00, decided" in "\n".join(_lines_of(Proof(STRONGER, "", tally, 1.0, False), "new", "old"))
+    assert "LLR 0.00 (-2.94, 2.94)" in report.live_line(tally, 100, None, sprt)
+    assert "LLR   | 0.00 (-2.94, 2.94)" in "\n".join(report.evidence("", tally, sprt))
+    proof = prove.Proof(prove.STRONGER, "", tally, 1.0, False)
+    assert "LLR 0.00, decided" in "\n".join(prove._lines_of(proof, "new", "old"))

@@ -1,7 +1,5 @@
 """What the UCI options do: strength, win-draw-loss, analysis, log, book and endgame tables."""
 
-from __future__ import annotations
-
 import re
 import struct
 import threading
@@ -14,18 +12,14 @@ import chess
 import chess.polyglot
 import pytest
 
-from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.board.game import Position
+from merino.core.board import bitboard, game
 from merino.engine.search.limits import TABLEBASE_WIN, Limits
-from merino.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, Strength, at_elo, at_level
+from merino.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, at_elo, at_level
 from merino.engine.tables.book import Book, BookError
 from merino.engine.tables.tablebase import TablebaseError, advise, open_tables
-from merino.engine.uci import execute
+from merino.engine.uci import execute, options, output, session
 from merino.engine.uci import go as clocks
-from merino.engine.uci.options import OPTIONS, find
-from merino.engine.uci.output import Output
 from merino.engine.uci.runtime import Runtime, free_megabytes
-from merino.engine.uci.session import UciSession
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, learned_k
 from merino.eval.outlook import expected_score, win_draw_loss
 from tests.boards import KIWIPETE
@@ -44,7 +38,7 @@ class Talk:
 
     def __init__(self) -> None:
         self._stream = BytesIO()
-        self.session = UciSession(Output(self._stream))
+        self.session = session.UciSession(output.Output(self._stream))
         self.session.waits_for_compiler = True
 
     def say(self, *lines: str) -> list[str]:
@@ -76,7 +70,7 @@ def talk(shared_talk: Talk) -> Iterator[Talk]:
     shared_talk.say("position startpos")
     yield shared_talk
     shared_talk.runtime.tables = None
-    for option in OPTIONS.values():
+    for option in options.OPTIONS.values():
         numbers = "MultiPV", "UCI_Elo", "Skill Level", "SyzygyProbeDepth"
         if option.kind == "check" or option.name in (*numbers, "BookFile", "Debug Log File"):
             shared_talk.say(f"setoption name {option.name} value {str(option.default).lower()}")
@@ -106,24 +100,25 @@ def talk(shared_talk: Talk) -> Iterator[Talk]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_the_last_one_set_holds(talk: Talk, settings: list[str], strength: Strength | None) -> None:
+def test_the_last_one_set_holds(talk, settings, strength):
     for name, _, value in (setting.partition("=") for setting in settings):
         assert talk.say(f"setoption name {name} value {value}") == []
     assert talk.runtime.searcher.strength == strength
 
 
-def test_the_last_one_set_holds_also_before_the_engine_is_loaded() -> None:
+def test_the_last_one_set_holds_also_before_the_engine_is_loaded():
     fresh = Talk()
     for setting in ("Skill Level value 3", "UCI_LimitStrength value true", "Skill Level value 5"):
         fresh.session.set_option(*setting.split(" value "))
     assert fresh.runtime.searcher.strength == at_level(5)
 
 
-def test_elo_is_announced_as_far_as_it_was_measured() -> None:
-    assert OPTIONS["uci_elo"].line() == f"option name UCI_Elo type spin default 1500 min {MIN_ELO} max {MAX_ELO}"
+def test_elo_is_announced_as_far_as_it_was_measured():
+    line = options.OPTIONS["uci_elo"].line()
+    assert line == f"option name UCI_Elo type spin default 1500 min {MIN_ELO} max {MAX_ELO}"
 
 
-def test_in_analyse_mode_strength_is_full(talk: Talk) -> None:
+def test_in_analyse_mode_strength_is_full(talk):
     talk.say("setoption name Skill Level value 0", "setoption name UCI_AnalyseMode value true")
     depths = [re.findall(r"^info depth (\d+)", line) for line in talk.say("go depth 7")]
     assert ["7"] in depths
@@ -133,7 +128,7 @@ def test_in_analyse_mode_strength_is_full(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("centipawns", [-40_000, -900, -137, -1, 0, 1, 137, 900, 40_000])
-def test_wins_draws_and_losses_sum_to_a_thousand_and_mean_the_expected_score(centipawns: int) -> None:
+def test_wins_draws_and_losses_sum_to_a_thousand_and_mean_the_expected_score(centipawns):
     wins, draws, losses = win_draw_loss(expected_score(centipawns))
     assert min(wins, draws, losses) >= 0
     assert wins + draws + losses == 1000
@@ -141,11 +136,11 @@ def test_wins_draws_and_losses_sum_to_a_thousand_and_mean_the_expected_score(cen
     assert win_draw_loss(expected_score(-centipawns)) == (losses, draws, wins)
 
 
-def test_equals_draw_half_their_games() -> None:
+def test_equals_draw_half_their_games():
     assert win_draw_loss(expected_score(0)) == (250, 500, 250)
 
 
-def test_wdl_follows_the_score_when_asked_for(talk: Talk) -> None:
+def test_wdl_follows_the_score_when_asked_for(talk):
     assert not any(" wdl " in line for line in talk.say("go depth 3"))
     *infos, _ = talk.say("setoption name UCI_ShowWDL value true", "go depth 3")
     for line in infos:
@@ -154,12 +149,12 @@ def test_wdl_follows_the_score_when_asked_for(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(("fen", "wdl"), [(MATE_IN_ONE, "1000 0 0"), (MATED, "0 0 1000")])
-def test_a_mate_is_certain(talk: Talk, fen: str, wdl: str) -> None:
+def test_a_mate_is_certain(talk, fen, wdl):
     said = talk.say("setoption name UCI_ShowWDL value true", f"position fen {fen}", "go depth 3")
     assert re.search(rf"score mate -?\d wdl {wdl} ", said[-2])
 
 
-def test_a_stalemate_is_a_certain_draw(talk: Talk) -> None:
+def test_a_stalemate_is_a_certain_draw(talk):
     stalemate = "position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
     info, best = talk.say("setoption name UCI_ShowWDL value true", stalemate, "go depth 3")
     assert info.startswith("info depth 0 ") and " score cp 0 wdl 0 1000 0 " in info and best == "bestmove (none)"
@@ -168,7 +163,7 @@ def test_a_stalemate_is_a_certain_draw(talk: Talk) -> None:
 # Log
 
 
-def test_the_log_has_all_that_was_said_and_heard_with_the_time(talk: Talk, tmp_path: Path) -> None:
+def test_the_log_has_all_that_was_said_and_heard_with_the_time(talk, tmp_path):
     log = tmp_path / "two  blanks.log"
     log.write_text("kept\n")
     assert talk.say(f"setoption name Debug Log File value {log}") == []
@@ -183,7 +178,7 @@ def test_the_log_has_all_that_was_said_and_heard_with_the_time(talk: Talk, tmp_p
     assert logged[-1].startswith(">> setoption")
 
 
-def test_a_log_that_cannot_be_written_is_an_error_and_no_more(talk: Talk, tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_an_error_and_no_more(talk, tmp_path):
     (error,) = talk.say(f"setoption name Debug Log File value {tmp_path / 'no' / 'where'}")
     assert error.startswith("info string error: Debug Log File: cannot open ")
     assert talk.say("isready") == ["readyok"]
@@ -210,23 +205,23 @@ def book(tmp_path: Path) -> Path:
     return write_book(tmp_path / "a book.bin", (start, "b1a3", 1), (start, "h2h3", 3), (start, "a2a3", 0))
 
 
-def test_book_moves_are_drawn_by_weight(book: Path) -> None:
+def test_book_moves_are_drawn_by_weight(book):
     random, moves = Random(1), []
     for _ in range(400):
-        move = Book(book).move(Position(), random)
+        move = Book(book).move(game.Position(), random)
         moves.append(move.uci() if move else "")
     assert set(moves) == {"b1a3", "h2h3"}
     assert moves.count("h2h3") == pytest.approx(300, abs=40)
 
 
-def test_castling_in_a_book_is_understood(tmp_path: Path) -> None:
+def test_castling_in_a_book_is_understood(tmp_path):
     fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
     book = Book(write_book(tmp_path / "castle.bin", (fen, "e1h1", 1)))
-    assert book.move(Position(fen), Random(1)) == Position(fen).parse_uci("e1g1")
-    assert book.move(Position(fen, chess960=True), Random(1)) == Position(fen).parse_uci("e1g1")
+    assert book.move(game.Position(fen), Random(1)) == game.Position(fen).parse_uci("e1g1")
+    assert book.move(game.Position(fen, chess960=True), Random(1)) == game.Position(fen).parse_uci("e1g1")
 
 
-def test_what_is_no_book_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_book_is_refused(tmp_path):
     for content in (b"1" * 15, b"".join(struct.pack(">QHHI", key, 0, 1, 0) for key in (5, 7, 6))):
         (file := tmp_path / "no book.bin").write_bytes(content)
         with pytest.raises(BookError, match="not a Polyglot book"):
@@ -234,23 +229,23 @@ def test_what_is_no_book_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("move", [_packed("e2e5"), _packed("e2e4") | 1 << 15, _packed("e2e4") | 7 << 12, 0])
-def test_an_illegal_move_of_a_book_is_not_played(tmp_path: Path, move: int) -> None:
+def test_an_illegal_move_of_a_book_is_not_played(tmp_path, move):
     key = chess.polyglot.zobrist_hash(chess.Board())
     (file := tmp_path / "broken.bin").write_bytes(struct.pack(">QHHI", key, move, 1, 0))
-    found = Book(file).move(Position(), Random(1))
-    assert found is None or found in Position().legal_moves
+    found = Book(file).move(game.Position(), Random(1))
+    assert found is None or found in game.Position().legal_moves
 
 
-def test_what_books_of_other_programs_have_is_no_fault(tmp_path: Path) -> None:
+def test_what_books_of_other_programs_have_is_no_fault(tmp_path):
     castles = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
     entries = [(chess.STARTING_FEN, "e2e4", 0), (castles, "e1h1", 65535), (castles, "e1g1", 1), (KIWIPETE, "0000", 0)]
     file = write_book(tmp_path / "other.bin", *entries, (chess.STARTING_FEN, "e2e4", 3))
-    assert Book(file).move(Position(), Random(1)) is not None
-    assert Book(file).move(Position(castles), Random(1)) is not None
-    assert Book(file).move(Position(KIWIPETE), Random(1)) is None
+    assert Book(file).move(game.Position(), Random(1)) is not None
+    assert Book(file).move(game.Position(castles), Random(1)) is not None
+    assert Book(file).move(game.Position(KIWIPETE), Random(1)) is None
 
 
-def test_a_game_begins_in_the_book_and_goes_on_without(talk: Talk, book: Path) -> None:
+def test_a_game_begins_in_the_book_and_goes_on_without(talk, book):
     talk.say("setoption name OwnBook value true", f"setoption name BookFile value {book}")
     info, best = talk.say("go wtime 1000 btime 1000")
     assert re.fullmatch(r"info depth 0 .* score cp 0 nodes 0 .* pv (b1a3|h2h3)", info)
@@ -259,7 +254,7 @@ def test_a_game_begins_in_the_book_and_goes_on_without(talk: Talk, book: Path) -
 
 
 @pytest.mark.parametrize("setting", ["setoption name OwnBook value false", "setoption name UCI_AnalyseMode value true"])
-def test_the_book_stays_closed_unless_it_is_wanted(talk: Talk, book: Path, setting: str) -> None:
+def test_the_book_stays_closed_unless_it_is_wanted(talk, book, setting):
     talk.say("setoption name OwnBook value true", f"setoption name BookFile value {book}", setting)
     assert len(talk.say("go depth 3")) > 2
 
@@ -267,16 +262,16 @@ def test_the_book_stays_closed_unless_it_is_wanted(talk: Talk, book: Path, setti
 @pytest.mark.parametrize(
     "limits", [Limits(infinite=True), Limits(ponder=True), Limits(search_moves=(1,)), Limits(mate=2)]
 )
-def test_the_book_is_for_playing(talk: Talk, book: Path, limits: Limits) -> None:
+def test_the_book_is_for_playing(talk, book, limits):
     talk.say("setoption name OwnBook value true", f"setoption name BookFile value {book}")
-    assert talk.runtime.book_move(Position(), Limits(depth=3)) is not None
-    assert talk.runtime.book_move(Position(), limits) is None
+    assert talk.runtime.book_move(game.Position(), Limits(depth=3)) is not None
+    assert talk.runtime.book_move(game.Position(), limits) is None
 
 
 @pytest.mark.parametrize(
     ("content", "complaint"), [(None, "No such file"), (b"", "is empty"), (b"joho" * 5, "it is not a Polyglot book")]
 )
-def test_an_unusable_book_is_an_error(talk: Talk, tmp_path: Path, content: bytes | None, complaint: str) -> None:
+def test_an_unusable_book_is_an_error(talk, tmp_path, content, complaint):
     file = tmp_path / "bad.bin"
     if content is not None:
         file.write_bytes(content)
@@ -292,7 +287,7 @@ def test_an_unusable_book_is_an_error(talk: Talk, tmp_path: Path, content: bytes
 
 
 def kept(fen: str, tables: FakeTables) -> set[str]:
-    advice = advise(tables, Position(fen))
+    advice = advise(tables, game.Position(fen))
     assert advice is not None
     assert advice.hits == chess.Board(fen).legal_moves.count()
     return {move.uci() for move in advice.moves}
@@ -306,11 +301,11 @@ def kept(fen: str, tables: FakeTables) -> set[str]:
         ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", FakeTables(distance=lambda steps: 0), "g6g7"),  # mate before any distance
     ],
 )
-def test_the_best_move_of_the_tables_is_kept(fen: str, tables: FakeTables, move: str) -> None:
+def test_the_best_move_of_the_tables_is_kept(fen, tables, move):
     assert kept(fen, tables) == {move}
 
 
-def test_a_loss_that_comes_too_late_for_the_fifty_moves_is_preferred() -> None:
+def test_a_loss_that_comes_too_late_for_the_fifty_moves_is_preferred():
     tables = FakeTables(distance=lambda steps: 9 if steps > 6 else 1)
     early, late = (QUEEN_ENDING.replace(" w ", " b ").replace(" 0 1", f" {clock} 90") for clock in (0, 97))
     assert {"d5d4", "d5d6", "d5c6"} <= kept(early, tables)
@@ -318,44 +313,44 @@ def test_a_loss_that_comes_too_late_for_the_fifty_moves_is_preferred() -> None:
 
 
 @pytest.mark.parametrize("fen", [chess.STARTING_FEN, "4k3/8/8/8/8/8/8/4K2R w K - 0 1"])
-def test_tables_are_not_asked_what_they_cannot_know(fen: str) -> None:
-    assert advise(FakeTables(fault=AssertionError), Position(fen)) is None
+def test_tables_are_not_asked_what_they_cannot_know(fen):
+    assert advise(FakeTables(fault=AssertionError), game.Position(fen)) is None
 
 
-def test_a_missing_table_restricts_nothing(talk: Talk) -> None:
+def test_a_missing_table_restricts_nothing(talk):
     talk.runtime.tables = FakeTables(fault=KeyError)
-    assert talk.runtime.advice(Position(QUEEN_ENDING)) is None
+    assert talk.runtime.advice(game.Position(QUEEN_ENDING)) is None
 
 
-def test_the_search_keeps_to_the_tables_and_counts_them(talk: Talk) -> None:
+def test_the_search_keeps_to_the_tables_and_counts_them(talk):
     talk.runtime.tables = FakeTables()
     said = talk.say(f"position fen {QUEEN_ENDING}", "go depth 6")
     assert said[-1].startswith("bestmove a1b2")
     assert f" tbhits {chess.Board(QUEEN_ENDING).legal_moves.count()} " in said[-2]
 
 
-def test_moves_asked_for_count_more_than_tables(talk: Talk) -> None:
+def test_moves_asked_for_count_more_than_tables(talk):
     talk.runtime.tables = FakeTables()
     said = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2 searchmoves a1a2")
     assert said[-1].startswith("bestmove a1a2")
 
 
 @pytest.mark.parametrize("setting", ["MultiPV value 2", "Skill Level value 0"])
-def test_tables_are_left_aside_where_other_moves_are_wanted(talk: Talk, setting: str) -> None:
+def test_tables_are_left_aside_where_other_moves_are_wanted(talk, setting):
     talk.runtime.tables = FakeTables()
     talk.say(f"setoption name {setting}")
-    assert talk.runtime.advice(Position(QUEEN_ENDING)) is None
+    assert talk.runtime.advice(game.Position(QUEEN_ENDING)) is None
 
 
 @pytest.mark.parametrize("fen", ["8/8/8/3Q4/8/1K6/8/2k5 w - - 0 1", "6k1/8/5K2/8/8/3Q2r1/8/8 w - - 0 1"])
-def test_a_search_for_a_mate_leaves_tables_aside(talk: Talk, fen: str) -> None:
+def test_a_search_for_a_mate_leaves_tables_aside(talk, fen):
     """In the first position they advise another move; in the second they know of the capture only that it wins."""
     talk.runtime.tables = FakeTables()
     said = talk.say(f"position fen {fen}", "go mate 2")
     assert " score mate 2 " in said[-2] and " tbhits 0 " in said[-2]
 
 
-def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
+def test_a_broken_table_is_said_once_and_not_used_again(talk):
     talk.runtime.tables = FakeTables(fault=lambda: OSError("invalid magic header"))
     first = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2")
     assert first[0] == (
@@ -365,7 +360,7 @@ def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
     assert not any("error" in line for line in talk.say("go depth 2"))
 
 
-def test_the_engine_counts_what_the_search_found_in_tables(talk: Talk, tmp_path: Path) -> None:
+def test_the_engine_counts_what_the_search_found_in_tables(talk, tmp_path):
     (tmp_path / "KQvK.rtbw").write_bytes(constant_file("KQvK", WON, LOST))
     assert talk.say(f"setoption name SyzygyPath value {tmp_path}") == []
     lines = talk.say(f"position fen {ROOK_TO_TAKE}", "go depth 8")
@@ -374,7 +369,7 @@ def test_the_engine_counts_what_the_search_found_in_tables(talk: Talk, tmp_path:
     assert f"score cp {TABLEBASE_WIN - 1}" in last and lines[-1].startswith("bestmove d1d8")
 
 
-def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk: Talk, tmp_path: Path) -> None:
+def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk, tmp_path):
     file = tmp_path / "KQvK.rtbw"
     file.write_bytes(b"no table" * 10)
     go = [f"position fen {ROOK_TO_TAKE}", "go depth 8"]
@@ -385,7 +380,7 @@ def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk: Talk, t
     assert error not in talk.say(*go)
 
 
-def test_a_move_does_not_wait_for_tables_on_a_slow_disk(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_does_not_wait_for_tables_on_a_slow_disk(talk, monkeypatch):
     monkeypatch.setattr(clocks, "MAX_TABLES_SECONDS", 0.05)
     disk = threading.Event()
     talk.runtime.tables = FakeTables(fault=lambda: KeyError(disk.wait(20)))
@@ -400,13 +395,14 @@ def test_a_move_does_not_wait_for_tables_on_a_slow_disk(talk: Talk, monkeypatch:
     assert not any("SyzygyPath" in line for line in talk.say("go depth 2"))
 
 
-def test_tables_are_waited_for_no_longer_than_a_part_of_the_time() -> None:
-    assert clocks.tables_seconds(Limits(time=(400, 60_000)), WHITE) == 0.04
-    assert clocks.tables_seconds(Limits(movetime=100), WHITE) == 0.05
-    assert clocks.tables_seconds(Limits(time=(400, 60_000)), BLACK) == clocks.tables_seconds(Limits(), WHITE) == 1.0
+def test_tables_are_waited_for_no_longer_than_a_part_of_the_time():
+    assert clocks.tables_seconds(Limits(time=(400, 60_000)), bitboard.WHITE) == 0.04
+    assert clocks.tables_seconds(Limits(movetime=100), bitboard.WHITE) == 0.05
+    assert clocks.tables_seconds(Limits(time=(400, 60_000)), bitboard.BLACK) == 1.0
+    assert clocks.tables_seconds(Limits(), bitboard.WHITE) == 1.0
 
 
-def test_a_folder_without_tables_is_an_error_and_no_more(talk: Talk, tmp_path: Path) -> None:
+def test_a_folder_without_tables_is_an_error_and_no_more(talk, tmp_path):
     (error,) = talk.say(f"setoption name SyzygyPath value {tmp_path / 'none'}")
     assert error.startswith("info string error: SyzygyPath: cannot read ")
     (error,) = talk.say(f"setoption name SyzygyPath value {tmp_path}")
@@ -414,16 +410,16 @@ def test_a_folder_without_tables_is_an_error_and_no_more(talk: Talk, tmp_path: P
     assert talk.say("go depth 2")[-1].startswith("bestmove")
 
 
-def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_path: Path) -> None:
+def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_path):
     for ending in ("rtbw", "rtbz"):
         (tmp_path / f"KQvK.{ending}").write_bytes(b"no table" * 10)
     with pytest.raises(TablebaseError, match="a broken table"):
-        advise(open_tables(str(tmp_path)), Position(QUEEN_ENDING))
+        advise(open_tables(str(tmp_path)), game.Position(QUEEN_ENDING))
 
 
-def test_each_option_that_shows_its_value_shows_what_was_set() -> None:
+def test_each_option_that_shows_its_value_shows_what_was_set():
     runtime = Runtime(1)
-    shown = [each for each in OPTIONS.values() if not each.is_about_dialogue and each.present(runtime)]
+    shown = [each for each in options.OPTIONS.values() if not each.is_about_dialogue and each.present(runtime)]
     assert {"Hash", "Threads", "MultiPV", "Skill Level", "Seed", "OwnBook", "SyzygyPath", "WeightsFile"} <= {
         each.name for each in shown
     }
@@ -436,14 +432,14 @@ def test_each_option_that_shows_its_value_shows_what_was_set() -> None:
         for value in values:
             option.apply_to(runtime, value)
             assert option.present(runtime) == {True: "on", False: "off"}.get(value, str(value)), option.name
-    find("SyzygyPath").apply_to(runtime, FakeTables())
-    assert find("SyzygyPath").present(runtime) == "tables"
+    options.find("SyzygyPath").apply_to(runtime, FakeTables())
+    assert options.find("SyzygyPath").present(runtime) == "tables"
 
 
 # `setoption` over a pipe against the real process.
 
 
-def test_an_option_is_found_in_any_case_and_its_value_clamped(engine: UciProcess) -> None:
+def test_an_option_is_found_in_any_case_and_its_value_clamped(engine):
     engine.send("setoption name mOVE   oVERHEAD value 99999")
     assert engine.sync() == ["info string Move Overhead 99999 is out of range; 5000 is used"]
     engine.send("setoption name Move Overhead value 50")
@@ -463,20 +459,20 @@ def test_an_option_is_found_in_any_case_and_its_value_clamped(engine: UciProcess
         ("setoption name ponder value TRUE", None),
     ],
 )
-def test_a_faulty_setoption_is_explained(engine: UciProcess, line: str, answer: str | None) -> None:
+def test_a_faulty_setoption_is_explained(engine, line, answer):
     engine.send(line)
     assert engine.sync() == ([answer] if answer else [])
     assert bestmove(engine, "go depth 1") != "(none)"
 
 
-def test_a_hash_beyond_memory_is_refused(engine: UciProcess) -> None:
+def test_a_hash_beyond_memory_is_refused(engine):
     engine.send("setoption name Hash value 999999999")
     said = engine.sync()
     assert said[0] == "info string Hash 999999999 is out of range; 65536 is used"
     assert bestmove(engine, "setoption name Hash value 1", "go depth 3") != "(none)"
 
 
-def test_hash_and_threads_set_during_a_search_wait_for_its_end(engine: UciProcess) -> None:
+def test_hash_and_threads_set_during_a_search_wait_for_its_end(engine):
     engine.send("go infinite", "setoption name Threads value 2", "setoption name Hash value 4", "isready")
     notes = [line.text for line in engine.read_until("readyok") if "info string" in line.text]
     assert notes[-2:] == [f"info string {name} takes effect when the search ends" for name in ("Threads", "Hash")]
@@ -485,7 +481,7 @@ def test_hash_and_threads_set_during_a_search_wait_for_its_end(engine: UciProces
     engine.send("setoption name Threads value 1")
 
 
-def test_several_lines_set_during_a_search_are_for_the_next_one(engine: UciProcess) -> None:
+def test_several_lines_set_during_a_search_are_for_the_next_one(engine):
     said = engine.ask("go infinite", "setoption name MultiPV value 3", "isready", "stop", until="bestmove")
     assert {field(line, "multipv") for line in infos(said)} == {"1"}
     said = engine.ask("go depth 3", until="bestmove")
@@ -493,7 +489,7 @@ def test_several_lines_set_during_a_search_are_for_the_next_one(engine: UciProce
 
 
 @pytest.mark.parametrize(("style", "castling"), [("true", "e1h1"), ("false", "e1g1")])
-def test_castling_is_written_in_the_style_asked_for(engine: UciProcess, style: str, castling: str) -> None:
+def test_castling_is_written_in_the_style_asked_for(engine, style, castling):
     fen = "position fen 4k3/8/8/8/8/8/8/4K2R w K - 0 1"
     for given in ("e1h1", "e1g1"):
         lines = (f"setoption name UCI_Chess960 value {style}", fen, f"go depth 2 searchmoves {given}")
@@ -502,14 +498,14 @@ def test_castling_is_written_in_the_style_asked_for(engine: UciProcess, style: s
     assert engine.sync() == []
 
 
-def test_the_weights_in_use_are_said_at_the_first_search_only() -> None:
+def test_the_weights_in_use_are_said_at_the_first_search_only():
     with UciProcess() as fresh:
         assert not any("weights" in line for line in fresh.ask("uci", "isready", until="readyok"))
         assert fresh.ask("go depth 1", until="bestmove")[0].startswith("info string weights: /")
         assert not any("weights" in line for line in fresh.ask("go depth 1", until="bestmove"))
 
 
-def test_a_weights_file_is_taken_and_a_faulty_one_leaves_the_old(engine: UciProcess, tmp_path: Path) -> None:
+def test_a_weights_file_is_taken_and_a_faulty_one_leaves_the_old(engine, tmp_path):
     before = engine.ask("eval", until="Evaluation")
     good, bad = tmp_path / "two  blanks.txt", tmp_path / "bad.txt"
     engine.ask(f"export_weights {good}", until="info string weights written to")
@@ -528,7 +524,7 @@ def test_a_weights_file_is_taken_and_a_faulty_one_leaves_the_old(engine: UciProc
     assert engine.sync() == [f"info string weights: {SHIPPED / 'learned.txt'}"]
 
 
-def test_memory_that_only_files_fill_is_free_for_the_hash_table(tmp_path: Path) -> None:
+def test_memory_that_only_files_fill_is_free_for_the_hash_table(tmp_path):
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal:       8388608 kB\nMemAvailable:    4194304 kB\n")
     assert free_megabytes(meminfo, tmp_path) == 4096

@@ -11,12 +11,10 @@ import pytest
 from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.engine.report.phrases import _term, counts_against, group_of, is_usual
-from merino.engine.search.limits import Limits
-from merino.engine.search.searcher import Searcher
+from merino.engine.search import limits, searcher
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import from_identity, load
-from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE
-from merino.eval.linear.sets import SETS, _set_in, set_named
+from merino.eval.linear import own_file, sets
 from tests.rows import few_games
 
 ON_THE_RIM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P3N/2NB4/PP3PPP/R1BQ1RK1 b - - 0 9"
@@ -38,7 +36,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of own terms in use."""
     path = tmp_path / "my_terms.py"
     path.write_text(SOURCE)
-    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(path))
+    monkeypatch.setenv(own_file.ENVIRONMENT_VARIABLE, str(path))
     return path
 
 
@@ -50,34 +48,34 @@ def weights(tmp_path: Path) -> Path:
     return path
 
 
-def test_code_follows_a_module_next_to_the_file(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_follows_a_module_next_to_the_file(own, monkeypatch):
     monkeypatch.syspath_prepend(own.parent)
     own.write_text(f"import rim_helper_of_a_test\n{SOURCE}")
     versions = []
     for number in (1, 2, 2):
         own.with_name("rim_helper_of_a_test.py").write_text(f"NUMBER = {number}\n")
         sys.modules.pop("rim_helper_of_a_test", None)
-        _set_in.cache_clear()
-        versions.append(set_named("mine").version)
+        sets._set_in.cache_clear()
+        versions.append(sets.set_named("mine").version)
     assert versions[0] != versions[1] == versions[2]
 
 
-def test_a_weights_file_for_it_has_the_weights_of_the_base_and_the_new_term(own: Path, weights: Path) -> None:
+def test_a_weights_file_for_it_has_the_weights_of_the_base_and_the_new_term(own, weights):
     numbers = load(weights).named()
     base = load(Path(__file__).parents[1] / "weights" / "default.txt").named()
     assert numbers.pop("KnightOnRim") == -50
     assert {name: value for name, value in base.items() if not name.startswith("Rook7th")} == numbers
 
 
-def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own: Path, weights: Path, capsys) -> None:
+def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own, weights, capsys):
     assert main(["explain", ON_THE_RIM, "--weights", str(weights), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     (line,) = [each for each in report["terms"] if each["name"] == "KnightOnRim"]
     assert line["net_cp"] == pytest.approx(-60), "one knight, 50 centipawns, a group of 1.2"
     position = Position(ON_THE_RIM)
-    with_term = Searcher(1, evaluation=load(weights)).search(position, Limits(depth=6))
+    with_term = searcher.Searcher(1, evaluation=load(weights)).search(position, limits.Limits(depth=6))
     weights.write_text("set mine\nKnightOnRim 0\n")
-    without = Searcher(1, evaluation=load(weights)).search(position, Limits(depth=6))
+    without = searcher.Searcher(1, evaluation=load(weights)).search(position, limits.Limits(depth=6))
     assert with_term.line and without.line and with_term.line.score != without.line.score
 
 
@@ -90,7 +88,7 @@ def hanging(view):
 '''
 
 
-def test_same_named_terms_of_two_sets_keep_their_own_sign(own: Path) -> None:
+def test_same_named_terms_of_two_sets_keep_their_own_sign(own):
     own.write_text(SOURCE + MORE)
     _term.cache_clear()
     try:
@@ -109,7 +107,7 @@ def rook_by_pawns(view, at, cells):
 '''
 
 
-def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own: Path, tmp_path: Path, capsys) -> None:
+def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own, tmp_path, capsys):
     own.write_text(SOURCE + TABLE)
     path = tmp_path / "mine.txt"
     path.write_text("set mine\nRookByPawns_7 30 10\n")
@@ -128,13 +126,11 @@ def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own
     assert "RookByPawns, a table of 9" in shown and " 0    0    0    0    0    0    0   30    0" in shown
 
 
-def test_a_table_of_weights_that_is_too_small_is_an_error_and_no_search_fails(
-    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_of_weights_that_is_too_small_is_an_error_and_no_search_fails(own, tmp_path, capsys):
     own.write_text(SOURCE + TABLE.replace("range(9)", "range(7)"))  # one cell too few for seven pawns
     path = tmp_path / "mine.txt"
     path.write_text("set mine\nRookByPawns_2 30\n")
-    found = Searcher(1, evaluation=load(path)).search(Position(), Limits(depth=4))
+    found = searcher.Searcher(1, evaluation=load(path)).search(Position(), limits.Limits(depth=4))
     assert found.line and found.line.pv
     games = few_games(tmp_path)
     for words in (["explain", ON_THE_RIM], ["learn", str(games), "--no-cache", "--teacher", "off", "--no-match"]):
@@ -143,22 +139,22 @@ def test_a_table_of_weights_that_is_too_small_is_an_error_and_no_search_fails(
     assert path.read_text() == "set mine\nRookByPawns_2 30\n"
 
 
-def test_it_reaches_other_processes_and_states_by_its_name(own: Path, weights: Path) -> None:
+def test_it_reaches_other_processes_and_states_by_its_name(own, weights):
     evaluation = load(weights)
     again = pickle.loads(pickle.dumps(evaluation))
-    assert again.terms is evaluation.terms is set_named("mine")
+    assert again.terms is evaluation.terms is sets.set_named("mine")
     assert from_identity(evaluation.identity).named() == evaluation.named()
     with pytest.raises(EvaluationError, match="its file differs"):
         from_identity({**evaluation.identity, "version": "another"})
 
 
-def test_without_the_option_no_weights_file_brings_it_in(weights: Path) -> None:
+def test_without_the_option_no_weights_file_brings_it_in(weights):
     with pytest.raises(EvaluationError, match=r"mine.txt:1: there is no set of terms named 'mine'; .*--own-terms FILE"):
         load(weights)
 
 
-def test_the_option_comes_before_the_command(own: Path, weights: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setenv(ENVIRONMENT_VARIABLE, "another.py")
+def test_the_option_comes_before_the_command(own, weights, monkeypatch, capsys):
+    monkeypatch.setenv(own_file.ENVIRONMENT_VARIABLE, "another.py")
     assert main(["--own-terms", str(own), "weights", str(weights)]) == 0
     shown = capsys.readouterr().out
     assert "KnightOnRim" in shown and "Rook7th" not in shown
@@ -172,7 +168,7 @@ def test_the_option_comes_before_the_command(own: Path, weights: Path, monkeypat
         (["--own-terms=/dev/zero", "bench"], "it is a device, not a regular file"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], complaint: str, capsys) -> None:
+def test_a_file_that_cannot_be_read_is_refused_at_once(arguments, complaint, capsys):
     assert main(arguments) == 2
     assert complaint in capsys.readouterr().err
 
@@ -192,11 +188,11 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], com
         ('without=["Rook7th"]', 'without=["VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q"]', "the value of a pawn"),
     ],
 )
-def test_a_faulty_file_is_refused(own: Path, weights: Path, old: str, new: str, complaint: str) -> None:
+def test_a_faulty_file_is_refused(own, weights, old, new, complaint):
     own.write_text(SOURCE.replace(old, new))
     with pytest.raises(EvaluationError) as error:
         load(weights)
-    assert complaint in str(error.value) and SETS
+    assert complaint in str(error.value) and sets.SETS
 
 
 @pytest.mark.parametrize(
@@ -206,17 +202,17 @@ def test_a_faulty_file_is_refused(own: Path, weights: Path, old: str, new: str, 
         ("bitboard.popcount", "popcount", "the term KnightOnRim does not compile: NameError: name 'popcount'"),
     ],
 )
-def test_a_term_that_does_not_compile_is_named(own: Path, weights: Path, old: str, new: str, complaint: str) -> None:
+def test_a_term_that_does_not_compile_is_named(own, weights, old, new, complaint):
     own.write_text(SOURCE.replace(old, new))
     with pytest.raises(EvaluationError) as error:
-        Searcher(1, evaluation=load(weights))
+        searcher.Searcher(1, evaluation=load(weights))
     assert str(error.value).startswith(complaint)
 
 
-def test_a_changed_term_is_compiled_again(own: Path, weights: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_changed_term_is_compiled_again(own, weights, tmp_path, monkeypatch):
     record = np.stack([Position(ON_THE_RIM).record[0]])
     first = float(load(weights).white_scores(record)[0])
     changed = tmp_path / "changed.py"
     changed.write_text(SOURCE.replace("return bitboard", "return 2 * bitboard"))
-    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(changed))
+    monkeypatch.setenv(own_file.ENVIRONMENT_VARIABLE, str(changed))
     assert float(load(weights).white_scores(record)[0]) == pytest.approx(first - 60)

@@ -1,7 +1,5 @@
 """Packed positions: each as python-chess says, files of all forms read and written, and what is none refused."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import json
@@ -19,19 +17,10 @@ from merino.app.shell.cli import main
 from merino.core.board.bitboard import BLACK
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
-from merino.formats import packed_files
-from merino.formats.openings import Opening
+from merino.formats import openings, packed_files, pgn_games, sources
 from merino.formats.packed import PACKED, Filter, PackedError, pack, unpack, with_checks, without_checks
-from merino.formats.packed_files import (
-    all_positions,
-    is_held_out,
-    packed_positions,
-    shuffled,
-    write_packed_file,
-)
-from merino.formats.pgn_games import read_games
+from merino.formats.packed_files import all_positions, is_held_out, packed_positions, shuffled, write_packed_file
 from merino.formats.scored_games import scored_games
-from merino.formats.sources import Source
 from merino.match.games import Game, Played, Reason
 from merino.match.keeping import PositionFile
 from tests.test_features import boards, records
@@ -73,7 +62,7 @@ def some(count: int) -> np.ndarray:
     return pack(chosen, np.array(scores), np.array([rng.randrange(3) for _ in chosen]), np.arange(count) // 10)
 
 
-def test_a_position_is_packed_as_the_format_says() -> None:
+def test_a_position_is_packed_as_the_format_says():
     chosen = boards(150)
     for number, board in enumerate(chosen):
         score, result = 20 * number - 1000, number % 3
@@ -81,7 +70,7 @@ def test_a_position_is_packed_as_the_format_says() -> None:
         assert packed.tobytes() == naive(board, score, result, number + 1), board.fen()
 
 
-def test_an_unpacked_position_has_its_pieces_where_they_were() -> None:
+def test_an_unpacked_position_has_its_pieces_where_they_were():
     chosen = boards(150)
     none = np.zeros(len(chosen))
     for board, record in zip(chosen, unpack(pack(records(chosen), none, none, none)), strict=True):
@@ -104,7 +93,7 @@ def positions_file(tmp_path: Path, records_: np.ndarray) -> Path:
     return path
 
 
-def test_of_a_game_only_quiet_positions_with_scores_are_taken(pgn: Path) -> None:
+def test_of_a_game_only_quiet_positions_with_scores_are_taken(pgn):
     taken = all_positions(pgn)
     board, expected = chess.Board(), []
     scores = {0: 30, 1: 25, 2: 31, 3: 20, 10: 90, 11: 100, 12: -7}  # White's, before each of these plies
@@ -120,13 +109,13 @@ def test_of_a_game_only_quiet_positions_with_scores_are_taken(pgn: Path) -> None
 
 
 @pytest.mark.parametrize("comment", ["% a program made this\n", "; some games\n\n", "{ some games }\n"])
-def test_games_that_begin_with_a_comment_are_read_as_games(pgn: Path, comment: str) -> None:
+def test_games_that_begin_with_a_comment_are_read_as_games(pgn, comment):
     plain = all_positions(pgn)
     pgn.write_text(comment + GAME)
     assert all_positions(pgn).tobytes() == plain.tobytes() != b""
 
 
-def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path: Path) -> None:
+def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path):
     board, moves, scores, rng = chess.Board(), [], [], random.Random(4)
     position, expected = Position(), []
     for ply in range(80):
@@ -146,7 +135,7 @@ def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path: Path) -> 
     played = tuple(Played(move, score) for move, score in zip(moves, scores, strict=True))
     path = tmp_path / "g.bin"
     file = PositionFile(path, 4)
-    file.add_bytes(file.bytes_of(Game(7, True, Opening(), played, Reason.CHECKMATE, BLACK)))
+    file.add_bytes(file.bytes_of(Game(7, True, openings.Opening(), played, Reason.CHECKMATE, BLACK)))
     with file.opened():
         file.prepare()
         file.settle()
@@ -155,7 +144,7 @@ def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("ending", [".txt", ".epd", ".bin"])
-def test_what_is_written_in_any_form_is_read_again(tmp_path: Path, ending: str) -> None:
+def test_what_is_written_in_any_form_is_read_again(tmp_path, ending):
     records_ = some(120)
     path = tmp_path / f"p{ending}"
     assert write_packed_file(path, [records_[:50], records_[50:]]) == 120
@@ -179,7 +168,7 @@ def test_what_is_written_in_any_form_is_read_again(tmp_path: Path, ending: str) 
         (lambda content: b"\x89PNG\r\n\x1a\n\0\0" + bytes(range(54)) * 4 + b"x" * 6, "holds no packed positions"),
     ],
 )
-def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path: Path, spoil, said: str) -> None:
+def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path, spoil, said):
     path = tmp_path / "p.bin"
     path.write_bytes(spoil(some(30).tobytes()))
     with pytest.raises(PackedError, match=r"p\.bin") as refused:
@@ -197,7 +186,7 @@ def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path: Path, 
         (f"{chess.STARTING_FEN} 1-0", "no score"),
     ],
 )
-def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+def test_a_faulty_line_is_named(tmp_path, line, said):
     path = tmp_path / "p.txt"
     path.write_text(f"{chess.STARTING_FEN} | 35 | 0.5\n{line}\n")
     with pytest.raises(PackedError) as refused:
@@ -205,7 +194,7 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     assert said in str(refused.value) and f"{path}:2:" in str(refused.value)
 
 
-def test_text_has_the_colours_of_its_games(pgn: Path, tmp_path: Path) -> None:
+def test_text_has_the_colours_of_its_games(pgn, tmp_path):
     epd, again = tmp_path / "p.epd", tmp_path / "again.txt"
     assert main(["positions", str(pgn), "--out", str(epd), "--quiet"]) == 0
     lines = epd.read_text().splitlines()
@@ -219,7 +208,7 @@ def test_text_has_the_colours_of_its_games(pgn: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE], ids=["no mark", "LE", "BE"])
 @pytest.mark.parametrize("text", [GAME, "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 4], ids=["PGN", "lines"])
-def test_utf_16_is_not_taken_for_packed_positions(tmp_path: Path, capsys, text: str, mark: bytes) -> None:
+def test_utf_16_is_not_taken_for_packed_positions(tmp_path, capsys, text, mark):
     path, net = tmp_path / "p.txt", tmp_path / "n.net"
     path.write_bytes(mark + text.encode("utf-16-be" if mark == codecs.BOM_UTF16_BE else "utf-16-le"))
     for words in (["positions", str(path)], ["train", str(path), "--out", str(net)], ["learn", str(path)]):
@@ -227,7 +216,7 @@ def test_utf_16_is_not_taken_for_packed_positions(tmp_path: Path, capsys, text: 
         assert f"merino: {words[0]}: '{path}' is UTF-16 text: save it as UTF-8" in capsys.readouterr().err
 
 
-def test_packed_positions_may_begin_with_the_mark_of_utf_16(tmp_path: Path) -> None:
+def test_packed_positions_may_begin_with_the_mark_of_utf_16(tmp_path):
     path, position = tmp_path / "p.bin", parse_fen("rnbqkbnr/1ppppppp/8/p7/P7/8/1PPPPPPP/RNBQKBNR w KQkq - 0 2")
     write_packed_file(path, [pack(position, np.array([5]), np.array([1]), np.array([0]))])
     assert path.read_bytes().startswith(codecs.BOM_UTF16_LE)
@@ -235,7 +224,7 @@ def test_packed_positions_may_begin_with_the_mark_of_utf_16(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("bucket", [10_000, 150, 40])
-def test_shuffling_loses_nothing_and_is_the_same_for_a_seed(tmp_path: Path, bucket: int) -> None:
+def test_shuffling_loses_nothing_and_is_the_same_for_a_seed(tmp_path, bucket):
     whole = some(400)
     chunks = [whole[:120], whole[120:]]
     mixed = np.concatenate(list(shuffled(chunks, tmp_path, 5, bucket)))
@@ -245,7 +234,7 @@ def test_shuffling_loses_nothing_and_is_the_same_for_a_seed(tmp_path: Path, buck
     assert not list(tmp_path.iterdir())
 
 
-def test_games_are_kept_apart_whole() -> None:
+def test_games_are_kept_apart_whole():
     games = np.repeat(np.arange(1, 2001, dtype=np.uint16), 5)
     apart = is_held_out(games, 0.1)
     assert 0.05 < apart.mean() < 0.15
@@ -253,7 +242,7 @@ def test_games_are_kept_apart_whole() -> None:
     assert 0.05 < is_held_out(np.zeros(1000, dtype=np.uint16), 0.1).mean() < 0.15
 
 
-def test_each_part_of_a_split_has_its_share_of_games_to_validate(tmp_path: Path) -> None:
+def test_each_part_of_a_split_has_its_share_of_games_to_validate(tmp_path):
     most, rest, parts = tmp_path / "m.bin", tmp_path / "r.bin", []
     records_ = np.repeat(some(1), 60_000)
     records_["game"] = np.arange(1, 60_001)
@@ -269,7 +258,7 @@ def test_each_part_of_a_split_has_its_share_of_games_to_validate(tmp_path: Path)
     assert [is_held_out(part, 0.02).mean() for part in parts] == pytest.approx([0.02] * 4, abs=0.006)
 
 
-def test_positions_without_games_are_split_by_their_places_in_all_of_a_file(tmp_path: Path, monkeypatch) -> None:
+def test_positions_without_games_are_split_by_their_places_in_all_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(packed_files, "AT_ONCE", 1)
     records_ = np.repeat(some(1), 400)
     records_["game"] = 0
@@ -278,15 +267,15 @@ def test_positions_without_games_are_split_by_their_places_in_all_of_a_file(tmp_
     assert 20 < rest.stat().st_size // PACKED.itemsize < 60
 
 
-def test_compressed_positions_are_read_and_checked_block_by_block(tmp_path: Path, monkeypatch) -> None:
+def test_compressed_positions_are_read_and_checked_block_by_block(tmp_path, monkeypatch):
     monkeypatch.setattr(packed_files, "AT_ONCE", 4096)
-    sizes, read = [], Source.read
+    sizes, read = [], sources.Source.read
 
-    def counted(source: Source, size: int) -> bytes:
+    def counted(source: sources.Source, size: int) -> bytes:
         sizes.append(len(found := read(source, size)))
         return found
 
-    monkeypatch.setattr(Source, "read", counted)
+    monkeypatch.setattr(sources.Source, "read", counted)
     whole, path = with_checks(np.repeat(some(100), 100)), tmp_path / "p.bin.gz"
     path.write_bytes(gzip.compress(whole.tobytes()))
     stream = packed_positions(path, Filter())
@@ -302,7 +291,7 @@ def test_compressed_positions_are_read_and_checked_block_by_block(tmp_path: Path
         list(packed_positions(path, Filter()))
 
 
-def test_games_are_counted_by_their_order_or_stated_to_be_more(tmp_path: Path, capsys) -> None:
+def test_games_are_counted_by_their_order_or_stated_to_be_more(tmp_path, capsys):
     def reported(*numbers: list[int]) -> str:
         paths = [tmp_path / f"{index}.bin" for index in range(len(numbers))]
         for path, found in zip(paths, numbers, strict=True):
@@ -321,7 +310,7 @@ def test_games_are_counted_by_their_order_or_stated_to_be_more(tmp_path: Path, c
     assert reported([1] * 5, [1] * 5) == reported([1] * 5, [0] * 5, [1] * 5) == " of 2 games"
 
 
-def test_the_command_shows_what_a_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_what_a_file_holds(tmp_path, capsys):
     records_ = some(100)
     path = positions_file(tmp_path, np.concatenate([records_, records_[:7]]))
     assert main(["positions", str(path), "--json"]) == 0
@@ -335,7 +324,7 @@ def test_the_command_shows_what_a_file_holds(tmp_path: Path, capsys: pytest.Capt
     assert "107 positions of 11 games" in capsys.readouterr().out
 
 
-def test_the_command_brings_scores_to_another_scale(tmp_path: Path) -> None:
+def test_the_command_brings_scores_to_another_scale(tmp_path):
     out, half = tmp_path / "o.bin", some(1000).copy()
     half["score"][:2] = 31998, -31998  # a mate stays one
     words = ["positions", str(positions_file(tmp_path, half)), "--out", str(out), "--quiet", "--scale"]
@@ -350,10 +339,10 @@ def test_the_command_brings_scores_to_another_scale(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["bin", "vf"])
-def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path: Path, monkeypatch, ending: str) -> None:
+def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path, monkeypatch, ending):
     packed = np.tile(pack(parse_fen(Position().fen()), np.array([5]), np.array([1]), np.array([0])), 10_000)
     packed["game"] = 1 + np.arange(len(packed)) // 10
-    games = scored_games(read_games(GAME.encode() * 200))
+    games = scored_games(pgn_games.read_games(GAME.encode() * 200))
     every, source = np.ones(len(games), dtype=bool), tmp_path / "source.pgn"
     source.write_text(GAME)
     words = ["positions", str(source), "--out", str(tmp_path / f"one.{ending}"), "--quiet"]
@@ -373,7 +362,7 @@ def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path: Path, monkeypa
     assert peak(50) < 1.3 * peak(5)
 
 
-def test_of_a_split_that_fails_neither_part_is_written(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_of_a_split_that_fails_neither_part_is_written(tmp_path, monkeypatch, capsys):
     lines = tmp_path / "p.txt"
     lines.write_text("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 100 + "nonsense\n")
     monkeypatch.setattr("merino.formats.sources.CHUNK", 1000)
@@ -384,7 +373,7 @@ def test_of_a_split_that_fails_neither_part_is_written(tmp_path: Path, monkeypat
     assert two.read_bytes() == b"before" and {path.name for path in tmp_path.iterdir()} == {"p.txt", "two.bin"}
 
 
-def test_the_command_converts_shuffles_and_divides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_converts_shuffles_and_divides(tmp_path, capsys):
     records_, out, apart = some(1000), tmp_path / "o.bin", tmp_path / "a.bin"
     path = positions_file(tmp_path, records_)
     assert main(["positions", str(path), "--out", str(out), "--shuffle", "--split", "0.2", str(apart)]) == 0

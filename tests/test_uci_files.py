@@ -1,7 +1,5 @@
 """Options that name files: whatever the name means, the engine says so and goes on as before. Over a pipe."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time
@@ -10,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from merino.engine.uci.options import OPTIONS
-from merino.engine.uci.session import FILE_SECONDS
+from merino.engine.uci import options, session
 from merino.eval.linear.weights import SHIPPED
 from tests.pipes import named_pipes
 from tests.uci_process import ROOT, UciProcess, bestmove
 
 pytestmark = named_pipes
 
-OF_FILES = [option.name for option in OPTIONS.values() if option.opens is not None]
+OF_FILES = [option.name for option in options.OPTIONS.values() if option.opens is not None]
 # Opening a file "....slow" takes until there is a file "....slow.go", as on a disk of a network that is down.
 SLOW_DISK = """
 import os, sys, time
@@ -80,12 +77,12 @@ def impossible(folder: Path) -> dict[str, str]:
     }
 
 
-def test_the_options_of_files_are_those_whose_values_are_names_of_files() -> None:
+def test_the_options_of_files_are_those_whose_values_are_names_of_files():
     assert set(OF_FILES) == {"BookFile", "SyzygyPath", "WeightsFile", "EvalFile", "Debug Log File"}
 
 
 @pytest.mark.parametrize("option", OF_FILES)
-def test_a_name_that_is_no_file_is_one_error_and_nothing_changes(engine: UciProcess, folder: Path, option: str) -> None:
+def test_a_name_that_is_no_file_is_one_error_and_nothing_changes(engine, folder, option):
     bestmove(engine, "go depth 1")  # says which weights are in use, if they have changed
     before = engine.ask("eval", "isready", until="readyok")
     for value, reason in impossible(folder).items():
@@ -102,14 +99,14 @@ def test_a_name_that_is_no_file_is_one_error_and_nothing_changes(engine: UciProc
 
 
 @pytest.mark.parametrize("option", ["WeightsFile", "EvalFile", "BookFile"])
-def test_a_file_too_large_for_its_kind_is_refused_unread(engine: UciProcess, folder: Path, option: str) -> None:
+def test_a_file_too_large_for_its_kind_is_refused_unread(engine, folder, option):
     began = time.perf_counter()
     engine.send(f"setoption name {option} value {folder / 'huge'}")
     (said,) = engine.sync()
     assert "it has more than" in said and time.perf_counter() - began < 5
 
 
-def test_the_dialogue_goes_on_while_files_are_slow(slow_engine: UciProcess, tmp_path: Path) -> None:
+def test_the_dialogue_goes_on_while_files_are_slow(slow_engine, tmp_path):
     paths = {option: tmp_path / f"{number}.slow" for number, option in enumerate(OF_FILES)}
     for option, path in paths.items():
         path.mkdir() if option == "SyzygyPath" else path.write_bytes(b"no such thing")
@@ -120,7 +117,7 @@ def test_the_dialogue_goes_on_while_files_are_slow(slow_engine: UciProcess, tmp_
         for option, path in paths.items()
     }
     slow_engine.send("go infinite", "isready")
-    assert slow_engine.read_until("readyok")[-1].at - began < FILE_SECONDS + 5
+    assert slow_engine.read_until("readyok")[-1].at - began < session.FILE_SECONDS + 5
     assert slow_engine.ask("stop", until="bestmove")[-1] != "bestmove (none)"
     for path in paths.values():
         arrive(path)
@@ -134,14 +131,14 @@ def test_the_dialogue_goes_on_while_files_are_slow(slow_engine: UciProcess, tmp_
 
 
 @pytest.mark.parametrize("end", ["quit", ""])
-def test_a_slow_file_delays_no_end(slow_engine: UciProcess, tmp_path: Path, end: str) -> None:
+def test_a_slow_file_delays_no_end(slow_engine, tmp_path, end):
     (tmp_path / "weights.slow").touch()
     began = slow_engine.send(f"setoption name WeightsFile value {tmp_path / 'weights.slow'}", end)
     slow_engine.end_input()
     assert slow_engine.exit_code() == 0 and time.perf_counter() - began < 3
 
 
-def test_weights_that_come_late_are_used_from_then_on(slow_engine: UciProcess, tmp_path: Path) -> None:
+def test_weights_that_come_late_are_used_from_then_on(slow_engine, tmp_path):
     path = tmp_path / "weights.slow"
     path.write_bytes((SHIPPED / "greko2015-after-training.txt").read_bytes())
     before = slow_engine.ask("eval", "isready", until="readyok")
@@ -154,7 +151,7 @@ def test_weights_that_come_late_are_used_from_then_on(slow_engine: UciProcess, t
     assert slow_engine.ask("eval", "isready", until="readyok") != before
 
 
-def test_of_two_files_the_last_one_named_is_used(slow_engine: UciProcess, tmp_path: Path) -> None:
+def test_of_two_files_the_last_one_named_is_used(slow_engine, tmp_path):
     slow, quick = tmp_path / "a.slow", tmp_path / "b.txt"
     slow.write_bytes((SHIPPED / "default.txt").read_bytes())
     quick.write_bytes((SHIPPED / "default.txt").read_bytes())
@@ -165,7 +162,7 @@ def test_of_two_files_the_last_one_named_is_used(slow_engine: UciProcess, tmp_pa
     assert slow_engine.sync() == []
 
 
-def test_the_dialogue_goes_on_while_weights_are_written_to_a_slow_disk(slow_engine: UciProcess, tmp_path: Path) -> None:
+def test_the_dialogue_goes_on_while_weights_are_written_to_a_slow_disk(slow_engine, tmp_path):
     slow = tmp_path / "disk.slow"
     slow.mkdir()
     slow_engine.send(f"export_weights {slow / 'w.txt'}", "isready", "go infinite", "isready", "stop")
@@ -175,13 +172,13 @@ def test_the_dialogue_goes_on_while_weights_are_written_to_a_slow_disk(slow_engi
     assert (slow / "w.txt").exists()
 
 
-def test_an_export_to_a_slow_disk_does_not_delay_quit(slow_engine: UciProcess, tmp_path: Path) -> None:
+def test_an_export_to_a_slow_disk_does_not_delay_quit(slow_engine, tmp_path):
     (tmp_path / "disk.slow").mkdir()
     slow_engine.send(f"export_weights {tmp_path / 'disk.slow' / 'w.txt'}", "quit")
     assert slow_engine.exit_code() == 0
 
 
-def test_weights_are_not_exported_to_what_is_no_file(engine: UciProcess, folder: Path) -> None:
+def test_weights_are_not_exported_to_what_is_no_file(engine, folder):
     for value, reason in {
         folder / "pipe": "it is a pipe that nobody reads",
         folder / "socket": "it is a socket",

@@ -1,7 +1,5 @@
 """Merino as other programs drive it: python-chess, and the compliance test of a match runner."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Iterator
@@ -32,7 +30,7 @@ def engine(shared: SimpleEngine, caplog: pytest.LogCaptureFixture) -> Iterator[S
     assert [record.getMessage() for record in caplog.records if record.name.startswith("chess.engine")] == []
 
 
-def test_python_chess_plays_several_games_with_pondering(engine: SimpleEngine) -> None:
+def test_python_chess_plays_several_games_with_pondering(engine):
     for game in range(3):
         board = chess.Board()
         for _ in range(6):
@@ -48,20 +46,20 @@ def test_python_chess_plays_several_games_with_pondering(engine: SimpleEngine) -
 
 
 @pytest.mark.parametrize("limit", [Limit(time=0.05), Limit(depth=4), Limit(nodes=3000), Limit(mate=1)])
-def test_python_chess_plays_and_analyses_within_every_limit(engine: SimpleEngine, limit: Limit) -> None:
+def test_python_chess_plays_and_analyses_within_every_limit(engine, limit):
     board = chess.Board(MATE_IN_ONE)
     assert engine.play(board, limit).move == chess.Move.from_uci("d1d8")
     assert engine.analyse(board, limit)["score"] == chess.engine.PovScore(chess.engine.Mate(1), chess.WHITE)
 
 
-def test_python_chess_gets_several_lines_and_may_restrict_the_moves(engine: SimpleEngine) -> None:
+def test_python_chess_gets_several_lines_and_may_restrict_the_moves(engine):
     lines = engine.analyse(chess.Board(), Limit(depth=5), multipv=3)
     assert [line["multipv"] for line in lines] == [1, 2, 3]
     wanted = [chess.Move.from_uci("a2a3"), chess.Move.from_uci("h2h3")]
     assert engine.play(chess.Board(), Limit(depth=3), root_moves=wanted).move in wanted
 
 
-def test_python_chess_stops_an_analysis_without_end(engine: SimpleEngine) -> None:
+def test_python_chess_stops_an_analysis_without_end(engine):
     with engine.analysis(chess.Board()) as analysis:
         for info in analysis:
             if info.get("depth", 0) >= 6:
@@ -69,7 +67,7 @@ def test_python_chess_stops_an_analysis_without_end(engine: SimpleEngine) -> Non
     assert analysis.wait().move in chess.Board().legal_moves
 
 
-def test_python_chess_sets_every_kind_of_option(engine: SimpleEngine) -> None:
+def test_python_chess_sets_every_kind_of_option(engine):
     engine.configure({"Hash": 8, "Threads": 2, "Move Overhead": 10, "Clear Hash": None, "WeightsFile": ""})
     engine.ping()
     assert engine.play(chess.Board(), Limit(depth=3)).move is not None
@@ -77,7 +75,7 @@ def test_python_chess_sets_every_kind_of_option(engine: SimpleEngine) -> None:
 
 
 @pytest.mark.parametrize("number", [17, 518, 959])
-def test_python_chess_plays_chess960(engine: SimpleEngine, number: int) -> None:
+def test_python_chess_plays_chess960(engine, number):
     board = chess.Board.from_chess960_pos(number)
     for _ in range(30):
         played = engine.play(board, Limit(depth=2), game=f"960 {number}")
@@ -86,7 +84,7 @@ def test_python_chess_plays_chess960(engine: SimpleEngine, number: int) -> None:
 
 
 @pytest.mark.parametrize("fen", [MATED, STALEMATED])
-def test_python_chess_gets_no_move_where_there_is_none(engine: SimpleEngine, fen: str) -> None:
+def test_python_chess_gets_no_move_where_there_is_none(engine, fen):
     assert engine.play(chess.Board(fen), Limit(depth=2)).move is None
 
 
@@ -104,7 +102,7 @@ SEARCHES = (  # what is sent before, and the `go`
 )
 
 
-def test_the_forty_steps_of_the_compliance_test_of_fastchess_pass() -> None:
+def test_the_forty_steps_of_the_compliance_test_of_fastchess_pass():
     with UciProcess() as engine:
         said = engine.ask("uci", until="uciok")  # 1
         engine.ask("isready", until="readyok")  # 2

@@ -1,7 +1,5 @@
 """`position` and `go` over a pipe against the real process: the rules GUIs rely on."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path
@@ -10,7 +8,7 @@ import chess
 import pytest
 
 from tests.boards import MATE_IN_ONE, MATED, STALEMATED, WILD
-from tests.uci_process import UciProcess, bestmove, field, infos, line_of
+from tests.uci_process import bestmove, field, infos, line_of
 
 SHUFFLE = "g1f3 g8f6 f3g1 f6g8"
 
@@ -32,9 +30,7 @@ SHUFFLE = "g1f3 g8f6 f3g1 f6g8"
         ("position fen", "4 to 6 fields"),
     ],
 )
-def test_a_wrong_position_is_explained_and_go_has_no_move_until_a_right_one(
-    engine: UciProcess, position: str, complaint: str
-) -> None:
+def test_a_wrong_position_is_explained_and_go_has_no_move_until_a_right_one(engine, position, complaint):
     engine.send(position)
     (error,) = engine.sync()
     assert error.startswith("info string error: position: ")
@@ -43,12 +39,12 @@ def test_a_wrong_position_is_explained_and_go_has_no_move_until_a_right_one(
     assert bestmove(engine, "position startpos", "go depth 1") != "(none)"
 
 
-def test_a_fen_of_four_fields_is_accepted(engine: UciProcess) -> None:
+def test_a_fen_of_four_fields_is_accepted(engine):
     assert bestmove(engine, "position fen 6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -", "go depth 3") == "d1d8"
 
 
 @pytest.mark.parametrize("plies", [300, 600, 2000])
-def test_a_long_game_is_taken_within_20_ms(engine: UciProcess, plies: int) -> None:
+def test_a_long_game_is_taken_within_20_ms(engine, plies):
     command = f"position startpos moves {' '.join((SHUFFLE.split() * 500)[:plies])}"
 
     def seconds() -> float:
@@ -59,9 +55,7 @@ def test_a_long_game_is_taken_within_20_ms(engine: UciProcess, plies: int) -> No
 
 
 @pytest.mark.parametrize("plies", [3, 7, 295, 599, 1999])
-def test_a_third_repetition_is_worth_nothing_and_a_second_in_the_game_does_not_count(
-    engine: UciProcess, plies: int
-) -> None:
+def test_a_third_repetition_is_worth_nothing_and_a_second_in_the_game_does_not_count(engine, plies):
     moves = " ".join((SHUFFLE.split() * 500)[:plies])
     # A pawn up for Black, who would repeat the position by f6g8.
     fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1"
@@ -70,7 +64,7 @@ def test_a_third_repetition_is_worth_nothing_and_a_second_in_the_game_does_not_c
     assert (" score cp 0 " in infos(said)[-1]) == (plies >= 7)
 
 
-def test_a_root_that_is_drawn_by_rule_still_has_a_move(engine: UciProcess) -> None:
+def test_a_root_that_is_drawn_by_rule_still_has_a_move(engine):
     assert bestmove(engine, f"position startpos moves {SHUFFLE} {SHUFFLE} {SHUFFLE}", "go depth 3") != "(none)"
     assert bestmove(engine, "position fen 4k3/8/8/8/8/8/4R3/4K3 b - - 150 120", "go depth 3") != "(none)"
 
@@ -78,7 +72,7 @@ def test_a_root_that_is_drawn_by_rule_still_has_a_move(engine: UciProcess) -> No
 # Go
 
 
-def test_a_search_ends_with_a_final_info_and_one_bestmove(engine: UciProcess) -> None:
+def test_a_search_ends_with_a_final_info_and_one_bestmove(engine):
     said = engine.ask("go depth 6", until="bestmove")
     assert re.fullmatch(
         r"info depth 6 seldepth \d+ multipv 1 score cp -?\d+ nodes \d+ nps \d+ hashfull \d+ tbhits 0 time \d+ pv .*",
@@ -90,9 +84,7 @@ def test_a_search_ends_with_a_final_info_and_one_bestmove(engine: UciProcess) ->
 
 @pytest.mark.parametrize("go", ["go nodes 1", "go movetime 1", "go wtime 1 btime 1", "go infinite\nstop"])
 @pytest.mark.parametrize("moves", ["", " searchmoves a2a7"])
-def test_even_a_search_without_time_has_a_final_info_that_begins_with_its_move(
-    engine: UciProcess, go: str, moves: str
-) -> None:
+def test_even_a_search_without_time_has_a_final_info_that_begins_with_its_move(engine, go, moves):
     engine.send("ucinewgame", f"position fen {WILD}")
     said = engine.ask(go.replace("\n", f"{moves}\n") if "\n" in go else go + moves, until="bestmove")
     report = infos(said)[-1]
@@ -102,7 +94,7 @@ def test_even_a_search_without_time_has_a_final_info_that_begins_with_its_move(
 
 
 @pytest.mark.parametrize("go", ["go infinite", "go ponder wtime 60000 btime 60000", "go depth 100"])
-def test_stop_brings_one_bestmove_at_once(engine: UciProcess, go: str) -> None:
+def test_stop_brings_one_bestmove_at_once(engine, go):
     engine.send(go)
     time.sleep(0.3)
     sent = engine.send("stop")
@@ -110,12 +102,12 @@ def test_stop_brings_one_bestmove_at_once(engine: UciProcess, go: str) -> None:
     assert engine.sync() == []
 
 
-def test_stop_directly_after_go_is_not_lost(engine: UciProcess) -> None:
+def test_stop_directly_after_go_is_not_lost(engine):
     for _ in range(20):
         assert bestmove(engine, "go infinite", "stop") != "(none)"
 
 
-def test_isready_is_answered_at_once_during_a_search(engine: UciProcess) -> None:
+def test_isready_is_answered_at_once_during_a_search(engine):
     engine.send("go infinite")
     time.sleep(0.2)
     sent = engine.send("isready")
@@ -123,7 +115,7 @@ def test_isready_is_answered_at_once_during_a_search(engine: UciProcess) -> None
     engine.ask("stop", until="bestmove")
 
 
-def test_go_alone_searches_until_stop(engine: UciProcess) -> None:
+def test_go_alone_searches_until_stop(engine):
     engine.send("go")
     with pytest.raises(TimeoutError):
         engine.read_until("bestmove", 0.5)
@@ -139,7 +131,7 @@ def test_go_alone_searches_until_stop(engine: UciProcess) -> None:
         (STALEMATED, "go ponder depth 2"),
     ],
 )
-def test_infinite_and_ponder_wait_for_the_gui(engine: UciProcess, fen: str, go: str) -> None:
+def test_infinite_and_ponder_wait_for_the_gui(engine, fen, go):
     engine.send(f"position fen {fen}", go)
     with pytest.raises(TimeoutError):
         engine.read_until("bestmove", 0.25)
@@ -149,7 +141,7 @@ def test_infinite_and_ponder_wait_for_the_gui(engine: UciProcess, fen: str, go: 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is read from /proc")
 @pytest.mark.parametrize(("go", "threads"), [("go infinite depth 2", 1), ("go ponder mate 1", 2)])
-def test_waiting_for_the_gui_costs_no_processor_time(engine: UciProcess, go: str, threads: int) -> None:
+def test_waiting_for_the_gui_costs_no_processor_time(engine, go, threads):
     engine.send(f"position fen {MATE_IN_ONE}", f"setoption name Threads value {threads}", go)
     engine.read_until("info depth 1")
     time.sleep(0.1)
@@ -159,7 +151,7 @@ def test_waiting_for_the_gui_costs_no_processor_time(engine: UciProcess, go: str
     engine.ask("stop", until="bestmove")
 
 
-def test_ponderhit_turns_the_search_to_its_limits(engine: UciProcess) -> None:
+def test_ponderhit_turns_the_search_to_its_limits(engine):
     engine.send("go ponder movetime 200")
     with pytest.raises(TimeoutError):
         engine.read_until("bestmove", 0.4)
@@ -168,27 +160,27 @@ def test_ponderhit_turns_the_search_to_its_limits(engine: UciProcess) -> None:
     assert engine.sync() == []
 
 
-def test_ponderhit_brings_the_move_of_a_finished_search_at_once(engine: UciProcess) -> None:
+def test_ponderhit_brings_the_move_of_a_finished_search_at_once(engine):
     engine.send("go ponder depth 2")
     time.sleep(0.1)
     sent = engine.send("ponderhit")
     assert engine.read_until("bestmove")[-1].at - sent < 0.1
 
 
-def test_ponderhit_does_not_end_an_infinite_search(engine: UciProcess) -> None:
+def test_ponderhit_does_not_end_an_infinite_search(engine):
     engine.send("go ponder infinite depth 2", "ponderhit")
     with pytest.raises(TimeoutError):
         engine.read_until("bestmove", 0.2)
     engine.ask("stop", until="bestmove")
 
 
-def test_a_position_sent_during_a_search_is_for_the_next_one(engine: UciProcess) -> None:
+def test_a_position_sent_during_a_search_is_for_the_next_one(engine):
     engine.send("go infinite", f"position fen {MATE_IN_ONE}")
     assert chess.Move.from_uci(bestmove(engine, "stop")) in chess.Board().legal_moves
     assert bestmove(engine, "go depth 2") == "d1d8"
 
 
-def test_a_second_go_lets_the_first_give_its_move(engine: UciProcess) -> None:
+def test_a_second_go_lets_the_first_give_its_move(engine):
     engine.send("go infinite", "position startpos moves e2e4", "go depth 2")
     first, second = (engine.read_until("bestmove")[-1].text.split()[1] for _ in range(2))
     assert chess.Move.from_uci(first) in chess.Board().legal_moves
@@ -196,7 +188,7 @@ def test_a_second_go_lets_the_first_give_its_move(engine: UciProcess) -> None:
     assert engine.sync() == []
 
 
-def test_a_new_game_during_a_search_stops_it(engine: UciProcess) -> None:
+def test_a_new_game_during_a_search_stops_it(engine):
     engine.send("go infinite", "ucinewgame", "isready")
     engine.read_until("bestmove")
     engine.read_until("readyok")
@@ -205,7 +197,7 @@ def test_a_new_game_during_a_search_stops_it(engine: UciProcess) -> None:
 @pytest.mark.parametrize(
     ("fen", "score"), [(MATED, "info depth 0 seldepth 0 multipv 1 score mate 0"), (STALEMATED, "score cp 0")]
 )
-def test_a_root_without_moves_has_a_score_and_no_move(engine: UciProcess, fen: str, score: str) -> None:
+def test_a_root_without_moves_has_a_score_and_no_move(engine, fen, score):
     said = engine.ask(f"position fen {fen}", "go depth 5", until="bestmove")
     assert len(said) == 2
     assert score in said[0]
@@ -235,20 +227,20 @@ def test_a_root_without_moves_has_a_score_and_no_move(engine: UciProcess, fen: s
     ],
 )
 @pytest.mark.parametrize("side", ["", " moves e2e4"])
-def test_every_limit_ends_with_a_move_in_time(engine: UciProcess, limits: str, side: str) -> None:
+def test_every_limit_ends_with_a_move_in_time(engine, limits, side):
     sent = engine.send(f"position startpos{side}", f"go {limits}")
     said = engine.read_until("bestmove", 10)
     assert said[-1].at - sent < 1.0
     assert re.search(r"score cp -?\d+ (lowerbound )?nodes \d+ nps \d+ ", said[-2].text)
 
 
-def test_movetime_is_kept(engine: UciProcess) -> None:
+def test_movetime_is_kept(engine):
     sent = engine.send("go movetime 300")
     assert 0.2 < engine.read_until("bestmove")[-1].at - sent < 0.4
 
 
 @pytest.mark.parametrize("clock", ["wtime 60000 btime 60000", "wtime 60000 btime 60000 winc 5000 binc 5000"])
-def test_a_single_legal_move_is_played_at_once(engine: UciProcess, clock: str) -> None:
+def test_a_single_legal_move_is_played_at_once(engine, clock):
     def seconds() -> float:
         sent = engine.send("position fen 7k/8/8/8/8/8/1r6/K7 w - - 0 1", f"go {clock}")
         return engine.read_until("bestmove")[-1].at - sent
@@ -258,7 +250,7 @@ def test_a_single_legal_move_is_played_at_once(engine: UciProcess, clock: str) -
 
 @pytest.mark.parametrize("fen", [chess.STARTING_FEN, WILD])
 @pytest.mark.parametrize("nodes", [1, 100, 5000, 50000])
-def test_nodes_are_overshot_by_little(engine: UciProcess, fen: str, nodes: int) -> None:
+def test_nodes_are_overshot_by_little(engine, fen, nodes):
     said = engine.ask("ucinewgame", f"position fen {fen}", f"go nodes {nodes}", until="bestmove")
     assert int(field(infos(said)[-1], "nodes")) <= nodes + 1024
 
@@ -266,19 +258,19 @@ def test_nodes_are_overshot_by_little(engine: UciProcess, fen: str, nodes: int) 
 @pytest.mark.parametrize(
     "go", ["searchmoves a2a3 h2h3 depth 4", "depth 4 searchmoves a2a3 h2h3", "searchmoves a2a3 e2e5 depth 3"]
 )
-def test_searchmoves_may_stand_anywhere(engine: UciProcess, go: str) -> None:
+def test_searchmoves_may_stand_anywhere(engine, go):
     assert bestmove(engine, f"go {go}") in ("a2a3", "h2h3")
 
 
-def test_searchmoves_without_a_legal_one_are_ignored(engine: UciProcess) -> None:
+def test_searchmoves_without_a_legal_one_are_ignored(engine):
     assert bestmove(engine, "go searchmoves 0000 e2e5 depth 3") not in ("(none)", "0000")
 
 
-def test_go_mate_ends_also_where_there_is_none(engine: UciProcess) -> None:
+def test_go_mate_ends_also_where_there_is_none(engine):
     assert bestmove(engine, "go mate 2") != "(none)"
 
 
-def test_go_mate_finds_a_mate_that_an_earlier_search_has_pruned(engine: UciProcess) -> None:
+def test_go_mate_finds_a_mate_that_an_earlier_search_has_pruned(engine):
     engine.send("ucinewgame", "position fen 3Q3Q/8/1K6/8/k7/r2p1Rn1/8/8 w - - 0 1")
     assert " score cp " in infos(engine.ask("go depth 6", until="bestmove"))[-1]
     assert " score mate 3 " in infos(engine.ask("go mate 3", until="bestmove"))[-1]

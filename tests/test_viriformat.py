@@ -1,7 +1,5 @@
 """Games in viriformat: the specification's example byte by byte, every legal game there and back, and faults named."""
 
-from __future__ import annotations
-
 import bz2
 import dataclasses
 import gzip
@@ -19,10 +17,8 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.eval.net.file import load_net
+from merino.formats import packed_files, pgn_games, pgn_tokens
 from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError
-from merino.formats.packed_files import all_positions, games_with_scores, packed_positions, writing_positions
-from merino.formats.pgn_games import read_games
-from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.scored_games import (
     EXPECTATION_K,
     ScoredGames,
@@ -32,6 +28,7 @@ from merino.formats.scored_games import (
     packed_of,
     scored_games,
 )
+from tests import boards
 
 # the example of the specification, without the checksum that Merino adds
 EXAMPLE = bytes.fromhex(
@@ -61,20 +58,16 @@ ODD = """[Result "0-1"]
 
 
 def games_of(text: str) -> ScoredGames:
-    return scored_games(read_games(text.encode()))
+    return scored_games(pgn_games.read_games(text.encode()))
 
 
 def random_game(seed: int) -> chess.pgn.Game:
     """A finished game of random moves with random scores."""
     rng, game = random.Random(seed), chess.pgn.Game()
     board, node = game.board(), game
-    for _ in range(rng.randrange(1, 160)):
-        if board.is_game_over():
-            break
-        node = node.add_variation(rng.choice(list(board.legal_moves)))
-        board.push(node.move)
-        if rng.random() < 0.9:
-            node.comment = f"{rng.randrange(-3000, 3000) / 100:+.2f}/5"
+    for move in boards.random_game(rng, board, rng.randrange(1, 160)):
+        scored = rng.random() < 0.9
+        node = node.add_variation(move, comment=f"{rng.randrange(-3000, 3000) / 100:+.2f}/5" if scored else "")
     game.headers["Result"] = rng.choice(["1-0", "0-1", "1/2-1/2"])
     return game
 
@@ -91,13 +84,13 @@ def pgn(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_example_of_the_specification_is_written_and_read() -> None:
+def test_the_example_of_the_specification_is_written_and_read():
     written = bytearray(as_viriformat(games_of(MATE)))
     assert 1 <= written[31] <= 255
     written[31] = 0
     assert bytes(written) == EXAMPLE
-    games = games_in(EXAMPLE)
-    assert games.scores.tolist() == [10, 20, -30, NO_SCORE, NO_SCORE] and games.results.tolist() == [2]
+    games, none = games_in(EXAMPLE), pgn_tokens.NO_SCORE
+    assert (games.scores.tolist(), games.results.tolist()) == ([10, 20, -30, none, none], [2])
 
 
 SAME_MEN = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 {}"]\n\n{} 1-0\n\n'
@@ -116,7 +109,7 @@ SAME_MEN = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 {}"]\n\n{} 1-0\n\n'
         ),
     ],
 )
-def test_games_come_back_as_they_were_written(text: str, count: int) -> None:
+def test_games_come_back_as_they_were_written(text, count):
     games = games_of(text)
     again = games_in(as_viriformat(games))
     assert len(games) == count
@@ -124,7 +117,7 @@ def test_games_come_back_as_they_were_written(text: str, count: int) -> None:
         assert np.array_equal(getattr(games, field.name), getattr(again, field.name)), field.name
 
 
-def test_records_of_other_programs_are_skipped() -> None:
+def test_records_of_other_programs_are_skipped():
     extension = bytes(8) + b"\7\0" + b"\5\0" + b"abcde" + bytes(4)
     long = bytes(8) + b"\7\0" + (300).to_bytes(2, "little") + b"x" * 300 + bytes(4)
     games = games_of(MATE)
@@ -132,23 +125,23 @@ def test_records_of_other_programs_are_skipped() -> None:
     assert len(games_in(content)) == 2
 
 
-def test_damage_of_one_game_of_two_is_reported() -> None:
+def test_damage_of_one_game_of_two_is_reported():
     content = as_viriformat(games_of(MATE + MATE))
     with pytest.raises(PackedError, match="game 1 was damaged after it was written"):
         games_in(content[:34] + b"\x0b" + content[35:])
 
 
-def test_positions_of_a_file_of_games_are_those_of_its_pgn(tmp_path: Path) -> None:
+def test_positions_of_a_file_of_games_are_those_of_its_pgn(tmp_path):
     pgn, games = tmp_path / "g.pgn", tmp_path / "g.vf"
     pgn.write_text(random_text(40) + ODD)
     assert main(["positions", str(pgn), "--out", str(games), "--quiet"]) == 0
     assert games.stat().st_size < pgn.stat().st_size / 3
     for chosen in (Filter(), Filter(noisy=True), Filter(most=500)):
-        ours, theirs = (np.concatenate(list(packed_positions(path, chosen))) for path in (games, pgn))
+        ours, theirs = (np.concatenate(list(packed_files.packed_positions(path, chosen))) for path in (games, pgn))
         assert len(ours) and ours.tobytes() == theirs.tobytes()
 
 
-def test_files_are_recognised_by_content_and_not_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_recognised_by_content_and_not_by_name(tmp_path, capsys):
     pgn, games, renamed = tmp_path / "g.pgn", tmp_path / "g.vf", tmp_path / "games.bin"
     pgn.write_text(MATE + ODD)
     assert main(["positions", str(pgn), "--out", str(games)]) == 0
@@ -158,18 +151,18 @@ def test_files_are_recognised_by_content_and_not_by_name(tmp_path: Path, capsys:
     assert json.loads(capsys.readouterr().out)["positions"] == 8
 
 
-def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_are_read_piece_by_piece(tmp_path, monkeypatch):
     games, path = games_of(random_text(60)), tmp_path / "g.vf"
-    with writing_positions(path) as written:
+    with packed_files.writing_positions(path) as written:
         written.add(games)
     monkeypatch.setattr("merino.formats.scored_games.CHUNK", 997)
-    parts = list(games_with_scores(path))
+    parts = list(packed_files.games_with_scores(path))
     assert len(parts) > 5 and np.concatenate([part.numbers for part in parts]).tolist() == list(range(len(games)))
     whole = np.concatenate([packed_of(part, Filter()) for part in parts])
     assert whole.tobytes() == packed_of(games, Filter()).tobytes()
 
 
-def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path, monkeypatch):
     moves = games_of('[Result "1/2-1/2"]\n\n1. Nf3 Nf6 2. Ng1 Ng8 1/2-1/2\n').moves
 
     def game(plies: int) -> ScoredGames:
@@ -178,40 +171,46 @@ def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path: Path, monke
         return dataclasses.replace(one, firsts=firsts, moves=np.resize(moves, plies), scores=scores)
 
     path = tmp_path / "long.vf"
-    with writing_positions(path) as written:
+    with packed_files.writing_positions(path) as written:
         written.add(game(17_697))
     monkeypatch.setattr("merino.formats.scored_games.CHUNK", 40_000)
-    assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
+    assert sum(len(part.moves) for part in packed_files.games_with_scores(path)) == 17_697
     longer = pytest.raises(PackedError, match="game 1 is longer than games in viriformat are")
-    with longer, writing_positions(path) as written:
+    with longer, packed_files.writing_positions(path) as written:
         written.add(game(65_530))
-    assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
+    assert sum(len(part.moves) for part in packed_files.games_with_scores(path)) == 17_697
 
 
-def test_the_longest_record_of_another_program_may_lie_in_two_parts() -> None:
+def test_the_longest_record_of_another_program_may_lie_in_two_parts():
     record = bytes(8) + b"\1\0\xff\xff" + bytes(4) + b"x" * 65_535
     assert len(games_in(record[:-1])) == 0
     assert len(games_in(record + EXAMPLE)) == 1
 
 
-def test_games_kept_apart_are_other_games(tmp_path: Path) -> None:
+def test_games_kept_apart_are_other_games(tmp_path):
     pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.vf"
     pgn.write_text(random_text(60))
     assert main(["positions", str(pgn), "--out", str(one), "--split", "0.3", str(other), "--quiet"]) == 0
     counts = [len(games_in(path.read_bytes())) for path in (one, other)]
     games = games_of(pgn.read_text())
-    scored = [(own != NO_SCORE).any() for own in np.split(games.scores, games.firsts[1:-1])]
+    scored = [(own != pgn_tokens.NO_SCORE).any() for own in np.split(games.scores, games.firsts[1:-1])]
     assert min(counts) > 5 and sum(counts) == sum(scored)
 
 
-def test_games_and_positions_are_not_split_into_each_others_files(tmp_path: Path, pgn: Path) -> None:
+def test_games_and_positions_are_not_made_of_each_other(tmp_path, pgn, capsys):
     one, other = tmp_path / "a.vf", tmp_path / "b.bin"
     for first, second in ((one, other), (other, one)):
         assert main(["positions", str(pgn), "--out", str(first), "--split", "0.3", str(second), "--quiet"]) == 2
     assert not one.exists() and not other.exists()
+    unscored, packed = tmp_path / "unscored.pgn", tmp_path / "g.bin"
+    unscored.write_text('[Result "1-0"]\n\n1. e4 e5 2. Nf3 1-0\n\n', encoding="utf-8")
+    assert main(["positions", str(pgn), "--out", str(packed), "--quiet"]) == 0
+    for source, fault in ((unscored, "holds no game with scores and a result"), (packed, "no games can be made")):
+        assert main(["positions", str(source), "--out", str(one), "--quiet"]) == 1
+        assert fault in capsys.readouterr().err and not one.exists()
 
 
-def test_what_was_written_is_reported_as_json(tmp_path: Path, pgn: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_written_is_reported_as_json(tmp_path, pgn, capsys):
     one, other, all_ = (tmp_path / name for name in ("a.vf", "b.vf", "c.bin"))
     words = ["positions", str(pgn), "--quiet", "--json", "--out"]
     assert main([*words, str(one), "--split", "0.3", str(other)]) == main([*words, str(all_)]) == 0
@@ -225,18 +224,18 @@ def test_what_was_written_is_reported_as_json(tmp_path: Path, pgn: Path, capsys:
     assert positions == {"files": [{"file": str(all_), "positions": all_.stat().st_size // PACKED.itemsize}]}
 
 
-def test_scores_of_games_are_brought_to_another_scale(tmp_path: Path, pgn: Path) -> None:
+def test_scores_of_games_are_brought_to_another_scale(tmp_path, pgn):
     one, other = tmp_path / "a.vf", tmp_path / "b.vf"
     assert main(["positions", str(pgn), "--out", str(one), "--quiet"]) == 0
     assert main(["positions", str(one), "--out", str(other), "--scale", "2", "--quiet"]) == 0
     before, after = (games_in(path.read_bytes()) for path in (one, other))
-    unscored = before.scores == NO_SCORE
+    unscored = before.scores == pgn_tokens.NO_SCORE
     doubled = 2 * before.scores.astype(np.int32)
-    assert unscored.any() and np.array_equal(after.scores, np.where(unscored, NO_SCORE, doubled))
+    assert unscored.any() and np.array_equal(after.scores, np.where(unscored, pgn_tokens.NO_SCORE, doubled))
     assert np.array_equal(after.moves, before.moves)
 
 
-def test_games_learned_from_themselves_are_what_selfplay_writes(tmp_path: Path) -> None:
+def test_games_learned_from_themselves_are_what_selfplay_writes(tmp_path):
     order = ["selfplay", "6", "--nodes", "200", "--seed", "3", "--pgn", str(tmp_path / "g.pgn"), "--quiet"]
     path = tmp_path / "g.vf"
     assert main([*order, "--positions", str(path)]) == 0
@@ -245,7 +244,7 @@ def test_games_learned_from_themselves_are_what_selfplay_writes(tmp_path: Path) 
         lengths = np.array([len(list(chess.pgn.read_game(file).mainline_moves())) for _ in range(6)])
     assert len(games) == 6 and (np.diff(games.firsts) > 0).all()
     assert set(lengths - np.diff(games.firsts)) <= set(range(17))  # without the random moves of the opening
-    assert (games.scores != NO_SCORE).all()
+    assert (games.scores != pgn_tokens.NO_SCORE).all()
     path.write_bytes(path.read_bytes()[:-4])
     assert main([*order, "--positions", str(path)]) == 1
 
@@ -262,43 +261,34 @@ def test_games_learned_from_themselves_are_what_selfplay_writes(tmp_path: Path) 
         (lambda content: b"\1" * 300_000, "game 1 is longer than games are"),
     ],
 )
-def test_a_damaged_file_is_refused_with_the_game(change, words: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_with_the_game(change, words, tmp_path):
     content = as_viriformat(games_of(MATE + MATE + MATE))
     assert len(content) == 3 * 56
     path = tmp_path / "faulty.vf"
     path.write_bytes(change(content))
     with pytest.raises(PackedError, match=words) as caught:
-        list(packed_positions(path, Filter()))
+        list(packed_files.packed_positions(path, Filter()))
     assert "faulty.vf" in str(caught.value)
 
 
 @pytest.mark.parametrize("option", [["--shuffle"], ["--noisy"], ["--max-score", "100"]])
-def test_options_that_choose_positions_are_refused_for_whole_games(
-    option: list[str], tmp_path: Path, pgn: Path
-) -> None:
+def test_options_that_choose_positions_are_refused_for_whole_games(option, tmp_path, pgn):
     assert main(["positions", str(pgn), "--out", str(tmp_path / "g.vf"), *option]) == 2
     assert not (tmp_path / "g.vf").exists()
 
 
-def test_no_games_are_made_of_positions(tmp_path: Path, pgn: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    packed = tmp_path / "g.bin"
-    assert main(["positions", str(pgn), "--out", str(packed)]) == 0
-    assert main(["positions", str(packed), "--out", str(tmp_path / "g.vf")]) == 1
-    assert "g.bin holds positions, of which no games can be made" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_scores_that_look_ahead_are_those_of_td_lambda(share: float) -> None:
+def test_scores_that_look_ahead_are_those_of_td_lambda(share):
     games = games_of(random_text(20) + ODD)
     found, left_out = looking_ahead(games, share), 0
     for game, result in enumerate(games.results / 2):
         chances, expected = [], result
         for score in games.scores[games.firsts[game] : games.firsts[game + 1]].tolist()[::-1]:
-            if score != NO_SCORE:
+            if score != pgn_tokens.NO_SCORE:
                 expected = (1 - share) / (1 + math.exp(-score / EXPECTATION_K)) + share * expected
                 chances.append((score, expected))
         own = found.scores[games.firsts[game] : games.firsts[game + 1]]
-        for new, (score, expected) in zip(own[own != NO_SCORE].tolist(), chances[::-1], strict=True):
+        for new, (score, expected) in zip(own[own != pgn_tokens.NO_SCORE].tolist(), chances[::-1], strict=True):
             if abs(score) > MAX_SCORE:
                 assert new == score
                 left_out += 1
@@ -309,11 +299,11 @@ def test_scores_that_look_ahead_are_those_of_td_lambda(share: float) -> None:
     assert left_out  # the mate that a search has seen
 
 
-def test_only_games_with_scores_look_ahead(tmp_path: Path, pgn: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_games_with_scores_look_ahead(tmp_path, pgn, capsys):
     packed, ahead = tmp_path / "p.bin", tmp_path / "a.bin"
     assert main(["positions", str(pgn), "--out", str(packed), "--quiet"]) == 0
     assert main(["positions", str(pgn), "--out", str(ahead), "--lambda", "0.8", "--quiet"]) == 0
-    before, after = all_positions(packed), all_positions(ahead)
+    before, after = packed_files.all_positions(packed), packed_files.all_positions(ahead)
     assert (before["pieces"] == after["pieces"]).all() and (before["score"] != after["score"]).mean() > 0.5
     capsys.readouterr()
     for refused, why in (
@@ -325,7 +315,7 @@ def test_only_games_with_scores_look_ahead(tmp_path: Path, pgn: Path, capsys: py
         assert main(refused) in (1, 2) and why in capsys.readouterr().err
 
 
-def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path: Path, pgn: Path) -> None:
+def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path, pgn):
     net = tmp_path / "a.net"
     wanted = ["train", str(pgn), "--lambda", "0.5", "--hidden", "8", "--epochs", "1", "--validation", "0.2"]
     assert main([*wanted, "--out", str(net), "--quiet"]) == 0
@@ -333,7 +323,7 @@ def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path: Path, pgn: Path) 
 
 
 @pytest.mark.parametrize("ending", [".vf.gz", ".vf.bz2", ".vf.xz", ".bin.gz", ".txt.xz"])
-def test_a_compressed_file_is_written_compressed_and_read_back(ending: str, tmp_path: Path) -> None:
+def test_a_compressed_file_is_written_compressed_and_read_back(ending, tmp_path):
     games, plain = tmp_path / "games.pgn", tmp_path / f"plain{Path(ending).stem}"
     games.write_text((MATE + ODD) * 20, encoding="utf-8")
     written = [tmp_path / f"one{ending}", tmp_path / f"two{ending}", plain]
@@ -343,15 +333,7 @@ def test_a_compressed_file_is_written_compressed_and_read_back(ending: str, tmp_
     assert first == second and len(first) < len(uncompressed)
     module = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[written[0].suffix]
     assert module.decompress(first) == uncompressed
-    read, known = (np.concatenate(list(packed_positions(path, Filter(noisy=True)))) for path in (written[0], plain))
+    read, known = (
+        np.concatenate(list(packed_files.packed_positions(path, Filter(noisy=True)))) for path in (written[0], plain)
+    )
     assert len(read) > 20 and read.tobytes() == known.tobytes()
-
-
-def test_a_file_whose_games_have_no_scores_is_an_error_and_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    games, out = tmp_path / "games.pgn", tmp_path / "games.vf"
-    games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Nf3 1-0\n\n', encoding="utf-8")
-    assert main(["positions", str(games), "--out", str(out), "--quiet"]) != 0
-    assert f"'{games}' holds no game with scores and a result" in capsys.readouterr().err
-    assert not out.exists()

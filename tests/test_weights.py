@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.eval.evaluation import EvaluationError
-from merino.eval.families import default, load_evaluation
+from merino.eval import evaluation, families, outlook
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import (
     DEFAULT_FILE,
@@ -25,7 +24,6 @@ from merino.eval.linear.weights import (
     rewrite,
     save,
 )
-from merino.eval.outlook import DEFAULT_K
 from tests.shipped import one_phase
 
 TEXT = render(as_mapping(defaults()))
@@ -68,22 +66,16 @@ def test_what_is_written_is_read_back(tmp_path):
 
 def test_k_is_read_from_the_comment_in_which_the_learner_notes_it(tmp_path):
     assert learned_k(write(tmp_path, f"# Learned by Merino\n# terms 6..27, seed 2015, K 187.3\n{TEXT}")) == 187.3
-    assert learned_k(write(tmp_path, TEXT)) == DEFAULT_K
+    assert learned_k(write(tmp_path, TEXT)) == outlook.DEFAULT_K
     with pytest.raises(WeightsError, match="not above 0"):
         learned_k(write(tmp_path, f"# K 0\n{TEXT}"))
 
 
 @pytest.mark.parametrize("origin", [EXPORTED, SAVED])
 def test_a_name_of_a_file_in_the_origin_of_weights_is_no_k(tmp_path, origin):
-    for k in (DEFAULT_K, 187.3):
-        default().with_k(k).save(tmp_path / "w.txt", [f"{origin} /home/me/K 0/weights K 50.txt"])
-        assert load_evaluation(tmp_path / "w.txt").k == k
-
-
-def test_a_small_k_is_kept(tmp_path):
-    for k in (0.001, 0.04, 0.5, 1.0, 187.3):
-        default().with_k(k).save(tmp_path / "w.txt")
-        assert load_evaluation(tmp_path / "w.txt").k == k
+    for k in (outlook.DEFAULT_K, 187.3, 0.001, 0.04):
+        families.default().with_k(k).save(tmp_path / "w.txt", [f"{origin} /home/me/K 0/weights K 50.txt"])
+        assert families.load_evaluation(tmp_path / "w.txt").k == k
 
 
 def test_comments_blank_lines_any_order_and_windows_line_ends_are_read():
@@ -121,11 +113,6 @@ def test_a_faulty_file_is_refused_with_file_line_and_fault(tmp_path, name, line,
     assert str(caught.value) == f"{path}{fault}"
 
 
-def test_a_file_without_any_term_is_refused(tmp_path):
-    with pytest.raises(WeightsError, match="names no term"):
-        load(write(tmp_path, "# nothing\n"))
-
-
 def test_a_term_that_a_file_does_not_name_has_its_default(tmp_path):
     found = as_mapping(load(write(tmp_path, "PawnDoubled -33\n")))
     usual = {name: value for name, value in as_mapping(defaults()).items() if not name.startswith("PawnDoubled")}
@@ -139,7 +126,11 @@ def test_a_new_term_counts_nothing_in_files_made_before_it():
     assert parse(f"{TEXT}Fianchetto 12\n", "a file", [*TERMS, new])[-1] == 12
 
 
-def test_a_term_without_any_default_is_asked_for_by_name():
+def test_a_file_without_a_term_and_a_term_without_a_default_are_refused():
+    with pytest.raises(WeightsError, match="names no term"):
+        parse("# nothing\n", "a file")
+    with pytest.raises(WeightsError, match=":4: 'x' is no number"):
+        parse("# one\n\n# three\n" + with_line("VAL_P", "VAL_P x"), "a file")
     with pytest.raises(WeightsError, match="no value for Fianchetto"):
         parse(TEXT, "a file", [*TERMS, replace(TERMS[0], name="Fianchetto")])
     with pytest.raises(WeightsError, match="no value for VAL_Q"):
@@ -153,25 +144,13 @@ def test_terms_that_a_file_does_not_name_are_added_when_it_is_rewritten():
     assert np.array_equal(parse(text, "a file"), new)
 
 
-def test_a_line_number_counts_comments_and_blank_lines(tmp_path):
-    path = write(tmp_path, "# one\n\n# three\n" + with_line("VAL_P", "VAL_P x"))
-    with pytest.raises(WeightsError, match=":4: 'x' is no number"):
-        load(path)
-
-
-def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     path = tmp_path / "weights.txt"
     path.write_bytes(b"# G\xfcte\n" + TEXT.encode())
-    with pytest.raises(WeightsError) as caught:
-        load(path)
-    assert str(caught.value) == f"cannot read weights file '{path}': it is not UTF-8 text"
-
-
-@pytest.mark.parametrize("name", ["missing.txt", "."])
-def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
-    with pytest.raises(WeightsError) as caught:
-        load(tmp_path / name)
-    assert str(caught.value).startswith(f"cannot read weights file '{tmp_path / name}': ")
+    for place, fault in ((path, "it is not UTF-8 text"), (tmp_path / "missing.txt", ""), (tmp_path, "it is a folder")):
+        with pytest.raises(WeightsError) as caught:
+            load(place)
+        assert str(caught.value).startswith(f"cannot read weights file '{place}': {fault}")
 
 
 def test_a_file_asked_for_comes_before_the_environment_and_the_users_own(home, monkeypatch):
@@ -187,6 +166,8 @@ def test_a_file_asked_for_comes_before_the_environment_and_the_users_own(home, m
 def test_a_file_asked_for_may_be_named_as_one_that_comes_with_merino(home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert active_file("full") == active_file("full.txt") == DEFAULT_FILE.with_name("full.txt")
+    write(tmp_path, TEXT)
+    assert active_file() == DEFAULT_FILE, "not the one of the working folder"
     assert active_file("gen1") == Path("gen1")  # a net, and no weights
     (tmp_path / "full").mkdir()
     assert active_file("full") == DEFAULT_FILE.with_name("full.txt")
@@ -195,16 +176,10 @@ def test_a_file_asked_for_may_be_named_as_one_that_comes_with_merino(home, tmp_p
     assert active_file("full") == Path("full")
 
 
-def test_a_file_in_the_working_directory_is_not_looked_at(home, tmp_path, monkeypatch):
-    write(tmp_path, TEXT)
-    monkeypatch.chdir(tmp_path)
-    assert active_file() == DEFAULT_FILE
-
-
 def test_a_missing_evaluation_near_two_names_is_answered_with_one_of_them(tmp_path):
     write(tmp_path, TEXT).rename(tmp_path / "default.txt")
-    with pytest.raises(EvaluationError) as caught:
-        load_evaluation(tmp_path / "defult.txt")
+    with pytest.raises(evaluation.EvaluationError) as caught:
+        families.load_evaluation(tmp_path / "defult.txt")
     assert "No such file or directory; Merino comes with default, full, " in str(caught.value)
     assert str(caught.value).endswith("; did you mean 'default'?") and str(caught.value).count("did you mean") == 1
 
@@ -213,8 +188,10 @@ def test_a_mistyped_weights_file_is_answered_with_the_file_of_a_similar_name(tmp
     write(tmp_path, TEXT).rename(tmp_path / "mine.txt")
     with pytest.raises(WeightsError, match=r"No such file or directory; did you mean 'mine\.txt'\?"):
         load(tmp_path / "mnie.txt")
-    with pytest.raises(EvaluationError, match=r"; Merino comes with default, .*, tuned; did you mean 'mine\.txt'\?$"):
-        load_evaluation(tmp_path / "mnie.txt")
+    with pytest.raises(
+        evaluation.EvaluationError, match=r"; Merino comes with default, .*, tuned; did you mean 'mine\.txt'\?$"
+    ):
+        families.load_evaluation(tmp_path / "mnie.txt")
 
 
 @pytest.mark.parametrize("missing", ["my.txt", "my", "mx.lock", "mz.txt"])

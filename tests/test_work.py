@@ -1,11 +1,9 @@
 """The ordered map: order, bounds, stopping, errors; on threads and on processes."""
 
-from __future__ import annotations
-
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -36,12 +34,12 @@ class Gate:
 @pytest.mark.parametrize(
     "pool", [lambda: threads(1), lambda: threads(5), lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
 )
-def test_results_come_in_the_order_of_the_items(pool: Callable[[], Executor]) -> None:
+def test_results_come_in_the_order_of_the_items(pool):
     with pool() as executor:
         assert list(ordered(executor, square, iter(range(50)), ahead=8)) == [square(number) for number in range(50)]
 
 
-def test_a_late_first_item_holds_the_others_back_and_bounds_how_many_are_begun() -> None:
+def test_a_late_first_item_holds_the_others_back_and_bounds_how_many_are_begun():
     gate = Gate()
     with threads(3) as executor:
         results = ordered(executor, gate, iter(range(100)), ahead=5)
@@ -52,7 +50,7 @@ def test_a_late_first_item_holds_the_others_back_and_bounds_how_many_are_begun()
         assert list(results) == list(range(1, 100))
 
 
-def test_no_more_than_so_many_unfinished_items_are_handed_out_at_once() -> None:
+def test_no_more_than_so_many_unfinished_items_are_handed_out_at_once():
     gate, handed_out = Gate(), list[int]()
 
     def numbers() -> Iterator[int]:
@@ -69,7 +67,7 @@ def test_no_more_than_so_many_unfinished_items_are_handed_out_at_once() -> None:
         assert list(results) == list(range(1, 20))
 
 
-def test_what_is_not_finished_makes_no_room() -> None:
+def test_what_is_not_finished_makes_no_room():
     gates = [Gate(), Gate()]
     with threads(4) as executor:
         results = ordered(executor, lambda number: gates[number % 2](0), iter(range(9)), ahead=9, at_once=lambda: 2)
@@ -80,7 +78,7 @@ def test_what_is_not_finished_makes_no_room() -> None:
         assert list(results) == [0] * 8
 
 
-def test_a_closed_map_hands_nothing_more_out() -> None:
+def test_a_closed_map_hands_nothing_more_out():
     begun: list[int] = []
     with threads(1) as executor:
         results = ordered(executor, begun.append, iter(range(1000)), ahead=4)
@@ -89,7 +87,7 @@ def test_a_closed_map_hands_nothing_more_out() -> None:
     assert len(begun) <= 5
 
 
-def test_an_error_of_the_work_is_raised_in_its_turn() -> None:
+def test_an_error_of_the_work_is_raised_in_its_turn():
     def fail(number: int) -> int:
         if number == 3:
             raise ValueError("three")
@@ -101,14 +99,14 @@ def test_an_error_of_the_work_is_raised_in_its_turn() -> None:
     assert taken == [0, 1, 2]
 
 
-def test_items_may_follow_from_results() -> None:
+def test_items_may_follow_from_results():
     class Asked:
         """No more than two numbers beyond what has been taken."""
 
         def __init__(self) -> None:
             self.number, self.taken = 0, 0
 
-        def __iter__(self) -> Asked:
+        def __iter__(self) -> "Asked":
             return self
 
         def __next__(self) -> int:
@@ -125,7 +123,7 @@ def test_items_may_follow_from_results() -> None:
     assert asked.taken == 10
 
 
-def test_long_work_is_asked_to_stop_before_it_is_waited_for() -> None:
+def test_long_work_is_asked_to_stop_before_it_is_waited_for():
     gate = Gate()
 
     def numbers() -> Iterator[int]:
@@ -163,7 +161,7 @@ def notes() -> list[str]:
     return []
 
 
-def test_a_thread_keeps_one_thing_for_a_run() -> None:
+def test_a_thread_keeps_one_thing_for_a_run():
     made: list[int] = []
 
     def work(task: tuple[RunName, int]) -> int:
@@ -179,7 +177,7 @@ def test_a_thread_keeps_one_thing_for_a_run() -> None:
     assert made[-1] == 20  # another run, another thing
 
 
-def test_the_end_of_a_run_stops_what_is_under_way_waits_for_it_and_closes_it(notes: list[str]) -> None:
+def test_the_end_of_a_run_stops_what_is_under_way_waits_for_it_and_closes_it(notes):
     begins = threading.Event()
 
     def work(name: RunName) -> None:
@@ -198,7 +196,7 @@ def test_the_end_of_a_run_stops_what_is_under_way_waits_for_it_and_closes_it(not
         assert notes == ["stop", "stopped: True", "close"]
 
 
-def test_what_is_idle_at_the_end_is_closed_and_not_stopped(notes: list[str]) -> None:
+def test_what_is_idle_at_the_end_is_closed_and_not_stopped(notes):
     with begun() as name, at_work(name) as run:
         assert run is not None
         run.watch(Tool(notes))
@@ -208,14 +206,14 @@ def test_what_is_idle_at_the_end_is_closed_and_not_stopped(notes: list[str]) -> 
     assert notes == ["close", "close"]
 
 
-def test_what_comes_after_the_end_of_its_run_is_stopped_and_closed(notes: list[str]) -> None:
+def test_what_comes_after_the_end_of_its_run_is_stopped_and_closed(notes):
     run = runs.Run()
     run.end()
     with run.watching(Tool(notes)):
         assert notes == ["stop", "close"]
 
 
-def test_a_second_ctrl_c_closes_what_the_first_one_stopped(notes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_ctrl_c_closes_what_the_first_one_stopped(notes, monkeypatch):
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
@@ -228,7 +226,7 @@ def test_a_second_ctrl_c_closes_what_the_first_one_stopped(notes: list[str], mon
     assert notes == ["stop", "close"]
 
 
-def test_a_unit_that_comes_after_the_end_of_its_run_finds_none() -> None:
+def test_a_unit_that_comes_after_the_end_of_its_run_finds_none():
     with begun() as name:
         pass
     with at_work(name) as run:
@@ -236,7 +234,7 @@ def test_a_unit_that_comes_after_the_end_of_its_run_finds_none() -> None:
     assert name not in runs._here.runs
 
 
-def test_the_run_of_another_process_gives_way_to_the_next(notes: list[str]) -> None:
+def test_the_run_of_another_process_gives_way_to_the_next(notes):
     for number in (1, 2):
         with at_work(RunName("elsewhere", number)) as run:
             assert run is not None and not run.is_stopped
@@ -274,7 +272,7 @@ def keep_a_note(task: tuple[RunName, Path]) -> bool:
         return run.kept(lambda: task[1]) == task[1]
 
 
-def test_what_a_process_of_a_pool_keeps_is_closed_when_it_ends(tmp_path: Path) -> None:
+def test_what_a_process_of_a_pool_keeps_is_closed_when_it_ends(tmp_path):
     with begun() as name, ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
         assert executor.submit(keep_a_note, (name, tmp_path / "note")).result()
         assert not (tmp_path / "note").exists()

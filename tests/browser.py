@@ -1,7 +1,5 @@
 """A headless Chromium that the tests of the page drive, and the explorer that it looks at."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time
@@ -90,7 +88,7 @@ needs_browser = pytest.mark.skipif(
 )
 
 
-Question = Callable[[], Any]
+Question = Callable[[], Any] | list[str]  # the latter for the moves of the line on the board
 
 
 class Page:
@@ -175,7 +173,7 @@ class Page:
         end, pause = time.monotonic() + PATIENCE, 0.02
         while True:
             try:
-                found = is_true()
+                found = is_true() if callable(is_true) else self.moves == is_true
             except PASSING:
                 found = None
             if found:
@@ -245,12 +243,7 @@ class Page:
 
     def press(self, selector: str, key: str, until: Question | None = None) -> None:
         """Send a key to an element."""
-
-        def pressed() -> bool:
-            self.find(selector).send_keys(key)
-            return True
-
-        self.until(pressed)
+        self.until(lambda: self.find(selector).send_keys(key) or True)
         self._then(until)
 
     def tab(self, name: str, until: Question | None = None) -> None:
@@ -274,12 +267,9 @@ class Page:
         """Drag from one element to another; the pointer goes by pixels, as elements may be drawn again on its way."""
         begin, to = self.until(lambda: self._at_rest(start, end))
 
-        def act(pointer: Any) -> None:
-            pointer.move_to_location(*begin).pointer_down().move_to_location(*to)
-            if drop:
-                pointer.pointer_up()
-
-        self._point(act)
+        self._point(lambda pointer: pointer.move_to_location(*begin).pointer_down().move_to_location(*to))
+        if drop:
+            self._point(lambda pointer: pointer.pointer_up())
         self._then(until)
 
     def _point(self, act: Callable[[Any], Any]) -> None:
@@ -336,20 +326,13 @@ class Page:
         """Wait for the report of the position on the board."""
         self.until(lambda: self.store("module.isReported()"))
 
-    def until_moves(self, *moves: str) -> None:
-        """Wait until these are the moves of the line on the board."""
-        self.until(lambda: self.moves == list(moves))
-
     def until_text(self, selector: str, part: str) -> None:
         """Wait until an element has this in its text."""
         self.until(lambda: part in self.text(selector))
 
     def texts(self, selector: str) -> list[str]:
         """The texts of elements, with plain minus signs."""
-        found = self.run(
-            "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector
-        )
-        return [str(text).replace("\u2212", "-") for text in found]
+        return [str(text).replace("\u2212", "-") for text in self.values_of(selector, "e.textContent")]
 
     def shown(self, selector: str) -> bool:
         """Whether an element is there to be seen."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `merino` does: NumPy's threads would wait for ours in vain
 
 import signal
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -74,6 +75,21 @@ def _simulated_card() -> None:
     import numba  # noqa: PLC0415 (the tests are found faster without)
 
     numba.config.ENABLE_CUDASIM = 1
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Run `merino` with these words in this process: what it prints, read if that is JSON, or its error."""
+
+    def run(*words: str, status: int = 0) -> Any:
+        from merino.app.shell.cli import main  # noqa: PLC0415 (the tests are found faster without)
+
+        capsys.readouterr()
+        assert main([*words]) == status
+        heard = capsys.readouterr()
+        return heard.err if status else json.loads(heard.out) if "--json" in words else heard.out
+
+    return run
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ After each trial the server must still answer, and have said nothing on its erro
 the one in docs/lab/reliability.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import http.client
 import json
@@ -92,7 +90,7 @@ class Server:
         assert line.startswith("Explorer at http://127.0.0.1:"), line
         self.address = line.removeprefix("Explorer at ")
         self.port = int(self.address.rpartition(":")[2].rstrip("/"))
-        self._of_system = psutil.Process(self.process.pid)
+        self.of_system = psutil.Process(self.process.pid)
         self._seen = len(self._said())
 
     def __enter__(self) -> Self:
@@ -116,17 +114,12 @@ class Server:
     @property
     def memory(self) -> int:
         """Bytes of memory that the process holds."""
-        return int(self._of_system.memory_info().rss)
-
-    @property
-    def threads(self) -> int:
-        """How many threads it has."""
-        return int(self._of_system.num_threads())
+        return int(self.of_system.memory_info().rss)
 
     @property
     def connections(self) -> int:
         """How many connections it holds."""
-        return len(self._of_system.net_connections("tcp"))
+        return len(self.of_system.net_connections("tcp"))
 
     def ask(self, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
         """Status and body of the answer; a body that is not bytes is sent as JSON."""
@@ -362,17 +355,18 @@ def _flood(server: Server, text: str, count: int) -> int:
 
 def searches_begun_and_left(server: Server, size: Size) -> str:
     """Searches without end whose tabs are closed at once leave no thread and no memory behind."""
-    threads, before = server.threads, 0
+    threads, before = server.of_system.num_threads, 0
+    most = threads() + MAX_KEPT
     for number in range(2 * size.searches):
         before = server.memory if number == size.searches else before
         with server.websocket("search") as client:
             client.send(json.dumps({"fen": MIDDLEGAME}))
             client.recv(timeout=PATIENCE)
     end = time.perf_counter() + PATIENCE
-    while server.threads > threads + MAX_KEPT and time.perf_counter() < end:
+    while threads() > most and time.perf_counter() < end:
         time.sleep(0.1)
-    if server.threads > threads + MAX_KEPT:
-        raise Refused(f"{server.threads - threads} threads are left")
+    if threads() > most:
+        raise Refused(f"{threads()} threads are left")
     return f"{2 * size.searches} ended; {_growth(server, before)} over the second half"
 
 

@@ -6,6 +6,7 @@ order.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import chess
@@ -64,24 +65,12 @@ def units(board: chess.Board, colour: chess.Color) -> int:
     return sum(worth * len(squares_of(board, colour, kind)) for kind, worth in UNITS.items())
 
 
-def pawn_value(board: chess.Board, colour: chess.Color) -> float:
-    return len(squares_of(board, colour, chess.PAWN))
+def number_of(kind: chess.PieceType) -> Callable[[chess.Board, chess.Color], float]:
+    """The number of a side's pieces of one type."""
+    return lambda board, colour: len(squares_of(board, colour, kind))
 
 
-def knight_value(board: chess.Board, colour: chess.Color) -> float:
-    return len(squares_of(board, colour, chess.KNIGHT))
-
-
-def bishop_value(board: chess.Board, colour: chess.Color) -> float:
-    return len(squares_of(board, colour, chess.BISHOP))
-
-
-def rook_value(board: chess.Board, colour: chess.Color) -> float:
-    return len(squares_of(board, colour, chess.ROOK))
-
-
-def queen_value(board: chess.Board, colour: chess.Color) -> float:
-    return len(squares_of(board, colour, chess.QUEEN))
+pawn_value, knight_value, bishop_value, rook_value, queen_value = map(number_of, range(chess.PAWN, chess.KING))
 
 
 def pawn_doubled(board: chess.Board, colour: chess.Color) -> float:
@@ -94,8 +83,7 @@ def pawn_isolated(board: chess.Board, colour: chess.Color) -> float:
     count = 0
     for pawn in squares_of(board, colour, chess.PAWN):
         file = chess.square_file(pawn)
-        if not pawn_ranks(board, colour, file - 1, colour) and not pawn_ranks(board, colour, file + 1, colour):
-            count += 1
+        count += not pawn_ranks(board, colour, file - 1, colour) and not pawn_ranks(board, colour, file + 1, colour)
     return count
 
 
@@ -106,8 +94,7 @@ def pawn_backwards(board: chess.Board, colour: chess.Color) -> float:
         file = chess.square_file(pawn)
         adjacent = [pawn_ranks(board, colour, neighbour, colour) for neighbour in (file - 1, file + 1)]
         rearmost = [ranks[0] for ranks in adjacent if ranks]
-        if rearmost and all(rank > rank_for(colour, pawn) for rank in rearmost):
-            count += 1
+        count += bool(rearmost) and all(rank > rank_for(colour, pawn) for rank in rearmost)
     return count
 
 
@@ -133,16 +120,11 @@ def passed_pawns(board: chess.Board, colour: chess.Color) -> list[chess.Square]:
     return passed
 
 
-def pawn_passed_free(board: chess.Board, colour: chess.Color) -> float:
-    """The curve of the rank of each passed pawn that can step forward."""
-    free = [pawn for pawn in passed_pawns(board, colour) if board.piece_at(step_ahead(colour, pawn)) is None]
-    return sum(parabola(rank_for(colour, pawn), (0, 0), (7, 1)) for pawn in free)
-
-
-def pawn_passed_blocked(board: chess.Board, colour: chess.Color) -> float:
-    """The curve of the rank of each passed pawn that has anything in front of it."""
-    blocked = [pawn for pawn in passed_pawns(board, colour) if board.piece_at(step_ahead(colour, pawn)) is not None]
-    return sum(parabola(rank_for(colour, pawn), (0, 0), (7, 1)) for pawn in blocked)
+def pawn_passed(board: chess.Board, colour: chess.Color, is_free: bool) -> float:
+    """The curve of the rank of each passed pawn that can step forward, or that has anything in front of it."""
+    passed = passed_pawns(board, colour)
+    pawns = [pawn for pawn in passed if (board.piece_at(step_ahead(colour, pawn)) is None) == is_free]
+    return sum(parabola(rank_for(colour, pawn), (0, 0), (7, 1)) for pawn in pawns)
 
 
 def pawn_passed_king_distance(board: chess.Board, colour: chess.Color) -> float:
@@ -177,8 +159,7 @@ def knight_outpost(board: chess.Board, colour: chess.Color) -> float:
     count = 0
     for knight in squares_of(board, colour, chess.KNIGHT):
         defenders = [board.piece_type_at(square) for square in board.attackers(colour, knight)]
-        if name_for(colour, knight) in OUTPOSTS and chess.PAWN in defenders:
-            count += 1
+        count += name_for(colour, knight) in OUTPOSTS and chess.PAWN in defenders
     return count
 
 
@@ -229,10 +210,8 @@ def rook_mobility(board: chess.Board, colour: chess.Color) -> float:
 
 def queen_king_tropism(board: chess.Board, colour: chess.Color) -> float:
     """The curve of each queen's distance to the enemy king."""
-    distances = [
-        chess.square_distance(queen, board.king(not colour)) for queen in squares_of(board, colour, chess.QUEEN)
-    ]
-    return sum(parabola(distance, (7, 0), (2, 1)) for distance in distances)
+    king, queens = board.king(not colour), squares_of(board, colour, chess.QUEEN)
+    return sum(parabola(chess.square_distance(queen, king), (7, 0), (2, 1)) for queen in queens)
 
 
 def king_exposed(board: chess.Board, colour: chess.Color) -> float:
@@ -280,8 +259,8 @@ TERMS = {
     "PawnIsolated": Term(STRUCTURE, "always", pawn_isolated),
     "PawnBackwards": Term(STRUCTURE, "always", pawn_backwards),
     "PawnCenter": Term(STRUCTURE, "always", pawn_center),
-    "PawnPassedFreeMax": Term(PASSED, "always", pawn_passed_free),
-    "PawnPassedBlockedMax": Term(PASSED, "always", pawn_passed_blocked),
+    "PawnPassedFreeMax": Term(PASSED, "always", partial(pawn_passed, is_free=True)),
+    "PawnPassedBlockedMax": Term(PASSED, "always", partial(pawn_passed, is_free=False)),
     "PawnPassedKingDist": Term(PASSED, "always", pawn_passed_king_distance),
     "PawnPassedSquare": Term(PASSED, "always", pawn_passed_square),
     "KnightCenter": Term(CONTROL, "always", knight_center),

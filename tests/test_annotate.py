@@ -52,6 +52,7 @@ def read_games(text: str) -> list[chess.pgn.Game]:
 
 
 def test_the_pgn_keeps_all_and_gains_evaluations(game_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    game_file.write_text(game_file.read_text().replace("my comment", "White scores 51.2%"))  # as Merino has its own
     assert annotated(str(game_file)) == 0
     games, originals = read_games(capsys.readouterr().out), read_games(game_file.read_text())
     assert len(games) == 2 and not any(game.errors for game in games)
@@ -64,7 +65,7 @@ def test_the_pgn_keeps_all_and_gains_evaluations(game_file: Path, capsys: pytest
     first = games[0]
     assert " ".join(first.comment.split()).startswith("Before the game Merino")
     nodes = list(first.mainline())
-    assert " ".join(nodes[2].comment.split()).startswith("my comment [%eval")
+    assert " ".join(nodes[2].comment.split()).startswith("White scores 51.2% [%eval")
     assert nodes[1].variation(chess.Move.from_uci("f2f4")).san() == "f4"
     assert {1, 4} <= nodes[3].nags and "blunder" in nodes[3].comment  # 2...Qg5
     assert len(nodes[2].variations) == 2, "the better line is a variation"
@@ -97,8 +98,7 @@ def test_a_faulty_game_is_copied_and_named(game_file: Path, tmp_path: Path, caps
     assert all("%" in node.comment for game in (first, last) for node in game.mainline())
     assert "Annotator" not in copied.headers and not list(tmp_path.glob("*.partial"))
     capsys.readouterr()
-    assert annotated(str(game_file)) == 1
-    assert "Nxg7  {odd   spaces}" in capsys.readouterr().out
+    assert annotated(str(game_file)) == 1 and "Nxg7  {odd   spaces}" in capsys.readouterr().out
 
 
 def test_what_cannot_be_written_is_said_before_the_work(game_file: Path, tmp_path: Path) -> None:
@@ -110,17 +110,7 @@ def test_what_cannot_be_written_is_said_before_the_work(game_file: Path, tmp_pat
         annotated(str(game_file), "--out", str(out))
     with pytest.raises(CommandError, match="it is a folder"):
         annotated(str(game_file), "--out", str(tmp_path))
-    with pytest.raises(CommandError, match="there is no such folder"):
-        annotated(str(game_file), "--out", str(tmp_path / "nowhere" / "out.pgn"))
     assert out.read_text() == "mine"
-
-
-def test_annotated_games_do_not_replace_the_weights_in_use(game_file: Path, tmp_path: Path) -> None:
-    weights = tmp_path / "mine.txt"
-    weights.write_bytes(before := DEFAULT_FILE.read_bytes())
-    with pytest.raises(UsageError, match=r"mine\.txt' is also an input"):
-        run_annotate([str(game_file), "--nodes", "10", "--weights", str(weights), "--out", str(weights)])
-    assert weights.read_bytes() == before
 
 
 @pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x7fELF\x02\x01" + bytes(500), b"\x01\x02\x03" * 99])
@@ -227,14 +217,6 @@ def test_annotating_again_changes_nothing_and_keeps_what_users_added(game_file: 
     assert all(node.comment.count("[%eval") <= 1 for node in nodes)
 
 
-def test_a_comment_of_that_form_stays_in_a_game_of_others(game_file: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.pgn"
-    game_file.write_text(GAME.replace("my comment", "White scores 51.2%"))
-    annotated(str(game_file), "--out", str(out))
-    (game,) = read_games(out.read_text())
-    assert " ".join(list(game.mainline())[2].comment.split()).startswith("White scores 51.2% [%eval")
-
-
 def fixed_analyser(scores: dict[str, int], calls: list[str], stop_after: int = 1000):
     """A search that finds the first legal move and the score that is given for the side to move, 0 for none."""
 
@@ -249,9 +231,11 @@ def fixed_analyser(scores: dict[str, int], calls: list[str], stop_after: int = 1
     return seek
 
 
-def moves_of(scores: dict[str, int], moves: Sequence[str], calls: list[str] | None = None) -> list[AnnotatedMove]:
+def moves_of(
+    scores: dict[str, int], moves: Sequence[str], calls: list[str] | None = None, start: Position | None = None
+) -> list[AnnotatedMove]:
     seek = fixed_analyser(scores, [] if calls is None else calls)
-    return list(annotate_moves(Position(), moves, default().with_k(K), seek, Limits(nodes=1)))
+    return list(annotate_moves(start or Position(), moves, default().with_k(K), seek, Limits(nodes=1)))
 
 
 @pytest.mark.parametrize(
@@ -273,37 +257,31 @@ def test_the_best_move_by_search_is_a_mistake_only_if_another_is_better_after_al
     assert Position().uci(found.better.best[0]) == second and Position().uci(found.before.best[0]) == best
 
 
+BEST = Position().uci(Position().legal_moves[0])
+
+
 def test_a_move_is_no_mistake_where_the_best_one_made_instead_comes_to_no_more() -> None:
-    best = Position().uci(Position().legal_moves[0])
-    (found,) = moves_of({best: 55, "g1f3": 60}, ["g1f3"])
+    (found,) = moves_of({BEST: 55, "g1f3": 60}, ["g1f3"])
     assert found.loss == pytest.approx(expected_score(60, K) - expected_score(55, K)) and found.grade is None
-    assert found.better.score_text == "-0.55" and Position().uci(found.better.best[0]) == best
+    assert found.better.score_text == "-0.55" and Position().uci(found.better.best[0]) == BEST
 
 
 def test_a_mate_seen_after_the_best_move_is_counted_from_before_it() -> None:
-    best = Position().uci(Position().legal_moves[0])
-    (found,) = moves_of({best: 4 - MATE_SCORE, "g1f3": 300}, ["g1f3"])
-    assert found.mistake is not None and found.mistake.sentence == "there was a mate in 3"
+    (found,) = moves_of({BEST: 4 - MATE_SCORE, "g1f3": 300}, ["g1f3"])
+    assert found.mistake.sentence == "there was a mate in 3"
     assert found.better.score_text == "+M3" and found.better.expected == 1
 
 
 def test_only_what_seems_a_mistake_is_searched_again() -> None:
-    best = Position().uci(Position().legal_moves[0])
     for scores, moves, searches in (
         ({}, ["g1f3", "g8f6"], 3),
-        ({best: 15}, [best], 2),  # a fall too small to look into
+        ({BEST: 15}, [BEST], 2),  # a fall too small to look into
         ({"g1f3": 300}, ["g1f3"], 3),  # the best move is made
-        ({best: 300}, [best], 4),  # the others are searched, and their best one made
+        ({BEST: 300}, [BEST], 4),  # the others are searched, and their best one made
     ):
         calls: list[str] = []
         moves_of(scores, moves, calls)
         assert len(calls) == searches
-
-
-def test_an_only_move_is_no_mistake() -> None:
-    forced = Position("k7/8/8/8/8/8/r7/K7 w - - 0 1")
-    (found,) = annotate_moves(forced, ["a1a2"], default().with_k(K), fixed_analyser({"a1a2": 900}, []), Limits(nodes=1))
-    assert found.loss == 0
 
 
 def test_the_pgn_keeps_words_within_80_columns(game_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -320,15 +298,13 @@ def test_the_pgn_keeps_words_within_80_columns(game_file: Path, capsys: pytest.C
 
 def test_mate_and_stalemate_are_certain() -> None:
     calls: list[str] = []
-    evaluation = default().with_k(K)
-    mate = list(
-        annotate_moves(Position(), ["f2f3", "e7e5", "g2g4", "d8h4"], evaluation, fixed_analyser({}, calls), Limits())
-    )
-    assert (mate[-1].after.expected, mate[-1].after.score_text) == (0.0, "-M0")
+    mate = moves_of({}, ["f2f3", "e7e5", "g2g4", "d8h4"], calls)[-1]
+    assert (mate.after.expected, mate.after.score_text) == (0.0, "-M0")
     assert len(calls) == 4, "the mate is not searched"
-    stalemate = Position("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1")
-    (found,) = annotate_moves(stalemate, ["f1f7"], evaluation, fixed_analyser({}, []), Limits())
+    (found,) = moves_of({}, ["f1f7"], start=Position("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"))
     assert found.after.expected == 0.5
+    (found,) = moves_of({"a1a2": 900}, ["a1a2"], start=Position("k7/8/8/8/8/8/r7/K7 w - - 0 1"))
+    assert found.loss == 0, "an only move is no mistake"
 
 
 REST_OF_LINE = """; before the games; {
@@ -369,21 +345,16 @@ def test_lines_may_end_as_on_any_machine(end: str, tmp_path: Path) -> None:
     assert "my comment" in first.text
 
 
-def test_ctrl_c_keeps_what_is_annotated(
-    game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_keeps_what_is_annotated(game_file: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(annotated_files, "analyser", lambda searcher, gives_up: fixed_analyser({}, [], stop_after=3))
-    out = tmp_path / "out.pgn"
+    out, partial = tmp_path / "out.pgn", tmp_path / "out.pgn.partial"
     assert annotated(str(game_file), "--out", str(out)) == 130
-    partial = tmp_path / "out.pgn.partial"
     assert f"in '{partial}', from where the same command continues" in capsys.readouterr().err and not out.exists()
     (game,) = read_games(partial.read_text())
     assert [bool(node.eval()) for node in game.mainline()][:4] == [True, True, False, False]
 
 
-def test_a_faulty_command_says_what_is_wrong(
-    game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_faulty_command_says_what_is_wrong(game_file: Path, tmp_path: Path, capsys) -> None:
     with pytest.raises(StudyError, match="cannot read"):
         annotated(str(tmp_path / "nowhere.pgn"))
     game_file.write_text("no game here\n")

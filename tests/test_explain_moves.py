@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from merino.app.console.explaining import read_positions, run_compare, run_explain, run_moves, take_fen
-from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError
@@ -49,22 +48,21 @@ def other_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("fen", "text", "expected"),
-    [
-        (MIDDLEGAME, "Bxh6", {"B c1-h6", "p h6 taken"}),
-        (MIDDLEGAME, "Bh7+", {"B d3-h7"}),
-        ("4k3/2P5/8/8/8/8/8/R3K3 w Q - 0 1", "O-O-O", {"K e1-c1", "R a1-d1"}),
-        ("1n2k3/2P5/8/8/8/8/8/4K3 w - - 0 1", "cxb8=N", {"P c7-b8=N", "n b8 taken"}),
-        ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "exd6", {"P e5-d6", "p d5 taken"}),
-    ],
-)
+CHANGES = [
+    (MIDDLEGAME, "Bxh6", {"B c1-h6", "p h6 taken"}),
+    (MIDDLEGAME, "Bh7+", {"B d3-h7"}),
+    ("4k3/2P5/8/8/8/8/8/R3K3 w Q - 0 1", "O-O-O", {"K e1-c1", "R a1-d1"}),
+    ("1n2k3/2P5/8/8/8/8/8/4K3 w - - 0 1", "cxb8=N", {"P c7-b8=N", "n b8 taken"}),
+    ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "exd6", {"P e5-d6", "p d5 taken"}),
+]
+
+
+@pytest.mark.parametrize(("fen", "text", "expected"), CHANGES)
 def test_a_move_changes_its_pieces(fen: str, text: str, expected: set[str], weights: np.ndarray) -> None:
     position, evaluation = Position(fen), LinearEvaluation(weights, K)
     move = read_move(position, text)
     report = report_moves(position, [move], evaluation, with_pieces=True)
     changes = report.moves[0].pieces
-    assert changes is not None
     after_move = position.copy()
     after_move.push(move)
     before = {piece.square: piece for piece in report.pieces}
@@ -73,9 +71,8 @@ def test_a_move_changes_its_pieces(fen: str, text: str, expected: set[str], weig
     assert sorted(filter(None, (change.square_after for change in changes))) == sorted(after)
     for change in changes:
         old, new = before[change.square], after[change.square_after] if change.square_after else None
-        assert (change.piece, change.removal_before_cp, change.attributed_before_cp) == (
-            (old.piece, old.removal_cp, old.attributed_cp)
-        )
+        was = change.piece, change.removal_before_cp, change.attributed_before_cp
+        assert was == (old.piece, old.removal_cp, old.attributed_cp)
         assert (change.piece_after, change.removal_after_cp) == ((new.piece, new.removal_cp) if new else (None, None))
         assert change.attributed_change_cp == pytest.approx((new.attributed_cp if new else 0) - old.attributed_cp)
         assert (change.removal_change_cp is None) == (change.piece in "Kk")
@@ -84,30 +81,27 @@ def test_a_move_changes_its_pieces(fen: str, text: str, expected: set[str], weig
     assert expected == {name for name in shown if name[4:] and name[:2] != "Pi"}
 
 
-@pytest.mark.parametrize(
-    ("fen", "fault"),
-    [
-        ("8/8/8/3q4/8/8/8/4K3 w - - 0 1", "Black has 0 kings"),
-        ("4k3/8/8/8/8/8/PPPPPPPP/QQQQKQQQ w - - 0 1", "more queens than its pawns could become"),
-    ],
-)
-def test_an_illegal_position_is_valued_without_moves(fen: str, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", fen]) == 0
-    text = " ".join(capsys.readouterr().out.split())
+ILLEGAL = [
+    ("8/8/8/3q4/8/8/8/4K3 w - - 0 1", "Black has 0 kings"),
+    ("4k3/8/8/8/8/8/PPPPPPPP/QQQQKQQQ w - - 0 1", "more queens than its pawns could become"),
+]
+
+
+@pytest.mark.parametrize(("fen", "fault"), ILLEGAL)
+def test_an_illegal_position_is_valued_without_moves(fen: str, fault: str, shell) -> None:
+    text = " ".join(shell("explain", fen).split())
     assert "has no moves and cannot be searched" in text and fault in text and "Removal:" in text
-    assert main(["explain", fen, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = shell("explain", fen, "--json")
     queens = [piece for piece in printed["pieces"] if piece["piece"] in "Qq"]
     assert fault in printed["fault"] and all(abs(queen["removal_cp"]) > 500 for queen in queens)
-    assert main(["explain", fen, "Kd1"]) == 1
-    assert "has no moves and cannot be searched" in capsys.readouterr().err
+    assert "has no moves and cannot be searched" in shell("explain", fen, "Kd1", status=1)
 
 
-def test_a_board_without_room_for_a_king_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_board_without_room_for_a_king_is_refused(shell) -> None:
     ranks = ["QQQQQQQQ"] * 7
     for last, fault in (("qqqqqqqq", "White has no king"), ("qqqq1qqq", "Black has no king")):
-        assert main(["explain", f"{'/'.join([*ranks, last])} w - - 0 1"]) == 1
-        assert f"{fault}, and no square is free for one" in capsys.readouterr().err
+        said = shell("explain", f"{'/'.join([*ranks, last])} w - - 0 1", status=1)
+        assert f"{fault}, and no square is free for one" in said
 
 
 @pytest.mark.parametrize("text", ["d5", "Be3", "h3"])
@@ -116,7 +110,7 @@ def test_a_line_ends_with_its_evaluation(text: str, weights: np.ndarray, searche
     move = read_move(position, text)
     report = report_moves(position, [move], LinearEvaluation(weights, K), analyser(searcher), Limits(nodes=4000))
     line = report.line_of(report.moves[0])
-    assert line is not None and line.score == report.moves[0].score
+    assert line.score == report.moves[0].score
     board = chess.Board(MIDDLEGAME)
     for word in line.text.split():
         if not word[0].isdigit():
@@ -128,16 +122,10 @@ def test_a_line_ends_with_its_evaluation(text: str, weights: np.ndarray, searche
     assert abs(line.change.after_cp - (line.score.cp or 0)) < 150, "an exchange is not over"
 
 
-def test_a_search_for_an_explanation_leaves_the_searcher_as_it_was(weights: np.ndarray, searcher: Searcher) -> None:
-    before = searcher.multipv, searcher.is_analysing
-    report_position(Position(MATE_IN_ONE), LinearEvaluation(weights, K), analyser(searcher), Limits(nodes=2000))
-    assert (searcher.multipv, searcher.is_analysing) == before
-
-
 def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, searcher: Searcher) -> None:
-    position, limits = Position(MATE_IN_ONE), Limits(nodes=5000)
+    position, limits, before = Position(MATE_IN_ONE), Limits(nodes=5000), (searcher.multipv, searcher.is_analysing)
     moves = report_position(position, LinearEvaluation(weights, K), analyser(searcher), limits).moves
-    assert moves[0].score is not None
+    assert (searcher.multipv, searcher.is_analysing) == before
     assert (moves[0].san, moves[0].score.text, moves[0].rank) == ("Ra8#", "+M1", 1)
     assert len(moves) == len(position.legal_moves)
     scores = [move.score.cp for move in moves[1:] if move.score is not None and move.score.cp is not None]
@@ -148,9 +136,8 @@ def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, sea
 @pytest.mark.parametrize(
     ("move", "said"), [("Qf7", "The game is drawn: stalemate."), ("Qf8", "White has won by checkmate.")]
 )
-def test_a_move_that_ends_the_game_gains_nothing_more(move: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_explain(["7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", move, "--depth", "1"]) == 0
-    printed = capsys.readouterr().out
+def test_a_move_that_ends_the_game_gains_nothing_more(move: str, said: str, shell) -> None:
+    printed = shell("explain", "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", move, "--depth", "1")
     assert printed.endswith(f"{said}\n") and "gains" not in printed and "Searched" not in printed
 
 
@@ -180,94 +167,86 @@ def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_
 )
 def test_a_fen_may_be_quoted_or_not(words: list[str]) -> None:
     fen, rest = take_fen(words)
-    assert Position(fen).fen().split()[:4] == MIDDLEGAME.split()[:4]
-    assert rest == ["Bxh6"]
+    assert Position(fen).fen().split()[:4] == MIDDLEGAME.split()[:4] and rest == ["Bxh6"]
 
 
-def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, shell) -> None:
     path = tmp_path / "positions.epd"
     path.write_text(f'# two\n{MIDDLEGAME}\n\n{MATE_IN_ONE.rsplit(" ", 2)[0]} bm Ra8#; id "mate";\n')
     assert [position.fen() for position in read_positions(path)] == [MIDDLEGAME, MATE_IN_ONE]
-    assert run_explain([str(path), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = shell("explain", str(path), "--json")
     assert [entry["fen"] for entry in printed] == [MIDDLEGAME, MATE_IN_ONE]
     assert all(len(entry["terms"]) == len(TERMS) and entry["pieces"] for entry in printed)
-    assert run_explain([str(path), "--pieces", "--sort", "--hide-zero", "--ascii"]) == 0
-    text = capsys.readouterr().out
+    text = shell("explain", str(path), "--pieces", "--sort", "--hide-zero", "--ascii")
     assert text.isascii() and text.count("Score, centipawns for White") == text.count("Removal: ") == 2
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def printed(run, *arguments: str) -> object:
-        assert run([*arguments, "--json", "--nodes", "1500", "--hash", "1"]) == 0
-        return json.loads(capsys.readouterr().out)
+def test_commands_in_a_shell_print_text_and_json(other_file: Path, shell) -> None:
+    def printed(*arguments: str):
+        return shell(*arguments, "--json", "--nodes", "1500", "--hash", "1")
 
-    assert printed(run_explain, MIDDLEGAME, "Bxh6", "--weights", str(WEIGHTS))["moves"][0]["change"]["change_cp"] == 120
-    assert [move["san"] for move in printed(run_compare, MIDDLEGAME, "h3", "d5")["moves"]] == ["h3", "d5"]
-    assert printed(run_compare, str(WEIGHTS), str(other_file))["moves"][0]["ranks"][0] == 1
-    assert printed(run_moves, MATE_IN_ONE)["moves"][0]["score"]["mate"] == 1
-    assert printed(run_moves, MIDDLEGAME, "--static")["moves"][0]["score"] is None
-    for run, words in (
-        (run_explain, [MIDDLEGAME, "h3"]),
-        (run_compare, [MIDDLEGAME, "h3", "d5"]),
-        (run_compare, [str(WEIGHTS), str(other_file), MIDDLEGAME]),
-        (run_moves, [MATE_IN_ONE]),
+    assert printed("explain", MIDDLEGAME, "Bxh6", "--weights", str(WEIGHTS))["moves"][0]["change"]["change_cp"] == 120
+    assert [move["san"] for move in printed("compare", MIDDLEGAME, "h3", "d5")["moves"]] == ["h3", "d5"]
+    assert printed("compare", str(WEIGHTS), str(other_file))["moves"][0]["ranks"][0] == 1
+    assert printed("moves", MATE_IN_ONE)["moves"][0]["score"]["mate"] == 1
+    assert printed("moves", MIDDLEGAME, "--static")["moves"][0]["score"] is None
+    for words in (
+        ["explain", MIDDLEGAME, "h3"],
+        ["compare", MIDDLEGAME, "h3", "d5"],
+        ["compare", str(WEIGHTS), str(other_file), MIDDLEGAME],
+        ["moves", MATE_IN_ONE],
     ):
-        assert run([*words, "--nodes", "1500", "--hash", "1"]) == 0
-        assert max(map(len, capsys.readouterr().out.splitlines()[2:])) <= 100
+        assert max(map(len, shell(*words, "--nodes", "1500", "--hash", "1").splitlines()[2:])) <= 100
 
 
 @pytest.mark.parametrize("option", ["--weights", "--evalfile"])
-def test_a_third_evaluation_next_to_two_weights_files_is_refused(option: str, other_file: Path, capsys) -> None:
-    assert main(["compare", str(WEIGHTS), str(other_file), option, "gen12"]) == 2
-    assert "are compared without --weights and --evalfile" in capsys.readouterr().err
+def test_a_third_evaluation_next_to_two_weights_files_is_refused(option: str, other_file: Path, shell) -> None:
+    said = shell("compare", str(WEIGHTS), str(other_file), option, "gen12", status=2)
+    assert "are compared without --weights and --evalfile" in said
 
 
-def test_the_order_of_two_moves_does_not_count(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_order_of_two_moves_does_not_count(shell) -> None:
     orders = []
     for moves in (("h3", "Be3"), ("Be3", "h3")):
-        assert main(["compare", MIDDLEGAME, *moves, "--nodes", "3000", "--weights", str(WEIGHTS), "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
+        found = shell("compare", MIDDLEGAME, *moves, "--nodes", "3000", "--weights", str(WEIGHTS), "--json")
         lines = {line["moves"][0]: line for line in found["search"]["lines"]}
         orders.append(lines | {"why": found["why"]})
     assert orders[0] == orders[1]
 
 
-def test_the_usual_start_may_be_named_instead_of_its_fen(capsys: pytest.CaptureFixture[str]) -> None:
-    for run, words in ((run_explain, []), (run_explain, ["e4"]), (run_compare, ["e4", "d4", "--nodes", "500"])):
-        assert run(["startpos", *words, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["fen"] == Position().fen()
+def test_the_usual_start_may_be_named_instead_of_its_fen(shell) -> None:
+    for command, *words in (["explain"], ["explain", "e4"], ["compare", "e4", "d4", "--nodes", "500"]):
+        assert shell(command, "startpos", *words, "--json")["fen"] == Position().fen()
 
 
-@pytest.mark.parametrize(
-    ("run", "words", "fault"),
-    [
-        (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
-        (run_explain, [MIDDLEGAME, "d5", "h3"], "expected one move"),
-        (run_explain, [MIDDLEGAME, "d5", "--threat"], "--threat is for a position, not for a move in it"),
-        (run_explain, [MIDDLEGAME, "d5", "--hide-zero"], "--hide-zero is for a position, not for a move in it"),
-        (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
-        (run_explain, ["nowhere.epd"], "'nowhere.epd' is not a FEN, and cannot be read as a file"),
-        (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),
-        (run_explain, [MIDDLEGAME, "--weights", "nowhere.txt"], "cannot read weights file"),
-        (run_compare, [MIDDLEGAME, "d5"], "two moves"),
-        (run_compare, ["a.txt"], "two weights files"),
-        (run_compare, ["a.txt", "b.txt"], "cannot read weights file 'a.txt'"),
-        (run_moves, [MIDDLEGAME, "d5"], "expected nothing"),
-        (run_moves, [MIDDLEGAME, "--depth", "deep"], "not a whole number"),
-    ],
-)
+FAULTY_COMMANDS = [
+    (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
+    (run_explain, [MIDDLEGAME, "d5", "h3"], "expected one move"),
+    (run_explain, [MIDDLEGAME, "d5", "--threat"], "--threat is for a position, not for a move in it"),
+    (run_explain, [MIDDLEGAME, "d5", "--hide-zero"], "--hide-zero is for a position, not for a move in it"),
+    (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
+    (run_explain, ["nowhere.epd"], "'nowhere.epd' is not a FEN, and cannot be read as a file"),
+    (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),
+    (run_explain, [MIDDLEGAME, "--weights", "nowhere.txt"], "cannot read weights file"),
+    (run_compare, [MIDDLEGAME, "d5"], "two moves"),
+    (run_compare, ["a.txt"], "two weights files"),
+    (run_compare, ["a.txt", "b.txt"], "cannot read weights file 'a.txt'"),
+    (run_moves, [MIDDLEGAME, "d5"], "expected nothing"),
+    (run_moves, [MIDDLEGAME, "--depth", "deep"], "not a whole number"),
+]
+
+
+@pytest.mark.parametrize(("run", "words", "fault"), FAULTY_COMMANDS)
 def test_a_faulty_command_says_what_is_wrong(run, words: list[str], fault: str) -> None:
     with pytest.raises(MerinoError, match=fault):
         run(words)
 
 
-def test_a_faulty_line_of_a_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_faulty_line_of_a_file_is_named(tmp_path: Path, shell) -> None:
     path = tmp_path / "positions.txt"
     path.write_text(f"{MIDDLEGAME}\n8/8/8/8/8/8/8/8 w - - 0 1\n")
-    assert main(["explain", str(path)]) == 1
-    assert f"{path}:2" in capsys.readouterr().err
+    assert f"{path}:2" in shell("explain", str(path), status=1)
     path.write_text('[Event "a game"]\n\n1. e4 *\n')
     with pytest.raises(CommandError, match="merino annotate"):
         run_explain([str(path)])

@@ -21,31 +21,20 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from merino.app.explorer import channel, games, routes, tasks
+from merino.app.explorer import channel, games, guard, routes, tasks
 from merino.app.explorer.app import FOLDER, create_app
 from merino.app.explorer.channel import MAX_UNREAD, Channel, Stop
-from merino.app.explorer.guard import MAX_BYTES
 from merino.app.explorer.serving import listen
-from merino.app.explorer.state import (
-    Evaluations,
-    Fields,
-    GamesFile,
-    RequestError,
-    Searchers,
-    ServerState,
-)
+from merino.app.explorer.state import Evaluations, Fields, GamesFile, RequestError, Searchers, ServerState
 from merino.app.explorer.tasks import learn
 from merino.app.shell.commands import explorer as run_explorer
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
-from merino.core.compiled.compiling import CompilerProgress, Watch
 from merino.engine.report.schema import PositionReport
-from merino.engine.search.limits import Limits
-from merino.engine.search.strength import at_level
+from merino.engine.search import limits, strength
 from merino.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.eval.linear.registry import TERMS
-from merino.lab.people import panel
-from merino.lab.people.drill import Exercise, Practice, load_progress
+from merino.lab.people import drill, panel
 from merino.lab.people.panel import PRACTICES, review_exercise
 from merino.study.reporting import report_position
 from tests.rows import few_games
@@ -62,7 +51,6 @@ PGN = """[Event "a <script>alert(1)</script>"]
 
 1. e4 e5 2. Qh5 {early} Nc6 3. Bc4 Nf6 4. Qxf7# 1-0
 """
-UNTIL = 200  # messages at most
 MATCH = {"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2}
 
 
@@ -99,7 +87,7 @@ def heard(socket: Any, kind: str) -> list[Any]:
     found: list[Any] = []
     while not found or found[-1]["type"] not in (kind, "error"):
         found += socket.receive_json()
-        assert len(found) < UNTIL * 50
+        assert len(found) < 10_000
     return found
 
 
@@ -131,32 +119,20 @@ def test_explain_answers_with_the_report_of_the_library(page: TestClient, fen: s
     answer = explained(page, fen)
     report: PositionReport = report_position(Position(fen), default())
     assert answer == json.loads(json.dumps({"score_cp": report.static.score_cp, **report.to_dict()}))
-    assert sum(term["net_cp"] for term in answer["terms"]) == pytest.approx(answer["static"]["sum_cp"])
-    for term in answer["terms"]:
-        assert term["white_cp"] - term["black_cp"] == pytest.approx(term["net_cp"])
     engine = int(default().scores(Position(fen).record)[0])
     assert answer["score_cp"] == (engine if answer["to_move"] == "white" else -engine)
 
 
-def test_explain_follows_moves_and_changed_weights(page: TestClient) -> None:
-    after = explained(page, Position().fen(), moves="e2e4,e7e5")
-    assert after["fen"].startswith("rnbqkbnr/pppp1ppp/8/4p3/4P3/8")
-    body = {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 150}}
-    changed = answer_to(page, "explain", **body)
-    pawn = next(term for term in changed["terms"] if term["name"] == "VAL_P")
-    assert pawn["weight"] == 150 and pawn["white_cp"] == pytest.approx(150 * pawn["white_count"])
+AGAINST_THE_RULES = [
+    ("8/8/8/8/8/8/8/8 w - - 0 1", "White has 0 kings"),
+    ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "could take the king"),
+    ("4k2P/8/8/8/8/8/8/4K3 w - - 0 1", "a pawn cannot stand on h8"),
+    ("4k3/8/8/8/8/QQQQQQQQ/QQQ5/4K3 w - - 0 1", "more queens than its pawns could become"),
+    ("k6k/8/8/8/8/8/8/4K3 b - - 0 1", "Black has 2 kings"),
+]
 
 
-@pytest.mark.parametrize(
-    ("fen", "reason"),
-    [
-        ("8/8/8/8/8/8/8/8 w - - 0 1", "White has 0 kings"),
-        ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "could take the king"),
-        ("4k2P/8/8/8/8/8/8/4K3 w - - 0 1", "a pawn cannot stand on h8"),
-        ("4k3/8/8/8/8/QQQQQQQQ/QQQ5/4K3 w - - 0 1", "more queens than its pawns could become"),
-        ("k6k/8/8/8/8/8/8/4K3 b - - 0 1", "Black has 2 kings"),
-    ],
-)
+@pytest.mark.parametrize(("fen", "reason"), AGAINST_THE_RULES)
 def test_a_position_against_the_rules_is_valued_in_free_mode_alone(page: TestClient, fen: str, reason: str) -> None:
     assert reason in refused(page.get("/api/explain", params={"fen": fen}))
     answer = explained(page, fen, free="1")
@@ -185,12 +161,6 @@ def test_a_text_that_is_no_fen_is_refused_even_in_free_mode(page: TestClient, fe
     assert refused(page.get("/api/explain", params={"fen": fen, "free": "1"}))
 
 
-def test_the_progress_of_the_compiler_is_reported(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert page.get("/api/compiling").json() == {"compiling": None}
-    monkeypatch.setattr(Watch, "progress", CompilerProgress(0.4, 12))
-    assert page.get("/api/compiling").json() == {"compiling": {"share": 0.4, "seconds_left": 12}}
-
-
 def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     start = Position().fen()
     bad = refused(page.get("/api/explain", params={"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}))
@@ -198,11 +168,11 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     illegal = refused(post(page, "move", fen=start, move="Nf4"))
     assert illegal.startswith("Nf4: no knight of White's can reach f4; legal knight moves: Na3")
     assert refused(post(page, "move", fen=start, moves=["e2e5"], move="e4")).startswith("e2e5 is not")
-    assert "'hello' is none of what is read here: a move" in refused(post(page, "read", text="hello"))
     assert "without a file of games" in refused(page.get("/api/games"))
     assert refused(post(page, "game", text=" ")) == "the text is not a game"
     utf_16 = of_bytes(PGN.encode("utf-16"))
     assert refused(post(page, "games", content=utf_16, at=0)) == "the file is UTF-16 text: save it as UTF-8"
+    assert "e2e5" in refused(post(page, "line", fen=start, line=["e2e5"]))
     assert "breaks the rules" in refused(post(page, "read", text="Bg6", free=True))
     moves: list[Any] = [{"uci": "e2e4"}]
     for _ in range(30):
@@ -226,49 +196,50 @@ def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
     assert mated.json()["san"] == "Qh4#" and mated.json()["report"]["ending"] == "checkmate"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "moves"),
-    [
-        (MIDDLEGAME, "fen", []),
-        (f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";', "fen", []),
-        ("1. e4 e5 2. Nf3", "moves", ["e4", "e5", "Nf3"]),
-        ("c5 e4", "moves", ["d4", "c5", "e4"]),
-        (PGN, "pgn", ["e4", "e5", "Qh5", "Nc6", "Bc4", "Nf6", "Qxf7#"]),
-        ("1. e4 {best by test} e5", "pgn", ["e4", "e5"]),
-    ],
-)
+PASTED = [
+    (MIDDLEGAME, "fen", []),
+    (f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";', "fen", []),
+    ("1. e4 e5 2. Nf3", "moves", ["e4", "e5", "Nf3"]),
+    ("c5 e4", "moves", ["d4", "c5", "e4"]),
+    ("c7c5 e2e4", "moves", ["d4", "c5", "e4"]),
+    ("knight to f6", "moves", ["d4", "Nf6"]),
+    (PGN, "pgn", ["e4", "e5", "Qh5", "Nc6", "Bc4", "Nf6", "Qxf7#"]),
+    ("1. e4 {best by test} e5", "pgn", ["e4", "e5"]),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "moves"), PASTED)
 def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: str, moves: list[str]) -> None:
     answer = answer_to(page, "read", text=text, fen=Position().fen(), moves=["d2d4"])
-    assert answer["kind"] == kind
-    assert [move["san"] for move in answer["games"][0]["moves"]] == moves
+    assert answer["kind"] == kind and [move["san"] for move in answer["games"][0]["moves"]] == moves
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("https://example.org/game/7", "paste the FEN or the PGN"),
-        ("hello world", "'hello' is none of what is read here: a move (Nf3), moves (1. e4 e5), a FEN"),
-        ("e4 world", "move 2 of 2, 'world' is not a move"),
-        ("1.", "'1.' is none of what is read here"),
-        ("1-0", "'1-0' is none of what is read here"),
-        ("9/8/8/8/8/8/8/R3K3", "no piece"),
-    ],
-)
+NOT_READ = [
+    ("https://example.org/game/7", "paste the FEN or the PGN"),
+    ("hello world", "'hello' is none of what is read here: a move (Nf3), moves (1. e4 e5), a FEN"),
+    ("e4 world", "move 2 of 2, 'world' is not a move"),
+    ("1.", "'1.' is none of what is read here"),
+    ("1-0", "'1-0' is none of what is read here"),
+    ("9/8/8/8/8/8/8/R3K3", "no piece"),
+]
+
+
+@pytest.mark.parametrize(("text", "hint"), NOT_READ)
 def test_a_text_that_is_not_read_is_refused_with_what_to_paste_instead(page: TestClient, text: str, hint: str) -> None:
     assert hint in refused(post(page, "read", text=text, fen=Position().fen()))
 
 
-@pytest.mark.parametrize(
-    ("text", "fen", "remark"),
-    [
-        (f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";', ENDGAME, 'bm Bd1; id "x";'),
-        (f"{ENDGAME.replace('0 1', '98 120')} bm Bd1;", ENDGAME.replace("0 1", "98 120"), "bm Bd1;"),
-        (f"# from my book\n{ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
-        (f"1 {ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
-        (f"# two\n= {ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
-        ("4k2r/8/8/8/8/8/8/R3K3", "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1", "White to move"),
-    ],
-)
+REMARKS = [
+    (f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";', ENDGAME, 'bm Bd1; id "x";'),
+    (f"{ENDGAME.replace('0 1', '98 120')} bm Bd1;", ENDGAME.replace("0 1", "98 120"), "bm Bd1;"),
+    (f"# from my book\n{ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
+    (f"1 {ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
+    (f"# two\n= {ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
+    ("4k2r/8/8/8/8/8/8/R3K3", "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1", "White to move"),
+]
+
+
+@pytest.mark.parametrize(("text", "fen", "remark"), REMARKS)
 def test_the_operations_of_an_epd_are_a_remark(page: TestClient, text: str, fen: str, remark: str) -> None:
     answer = answer_to(page, "read", text=text)
     assert answer["games"][0]["fen"] == fen and remark in answer["remark"]
@@ -280,9 +251,7 @@ def of_bytes(content: bytes) -> str:
 
 def test_a_pgn_of_many_games_is_listed_and_each_read_on_request(page: TestClient) -> None:
     text = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
-    began = time.perf_counter()
     answer = answer_to(page, "read", text=text)
-    assert time.perf_counter() - began < 2
     assert len(answer["listed"]) == 710 and len(answer["games"]) == 1 and answer["games"][0]["number"] == 1
     for number in (1, 350, 710):
         entry = answer["listed"][number - 1]
@@ -358,16 +327,6 @@ def test_two_weights_files_are_compared(page: TestClient) -> None:
     assert len(answer["moves"]) == len(Position(MIDDLEGAME).legal_moves) and answer["summary"]
 
 
-def test_a_net_and_the_terms_are_compared_either_way_round(page: TestClient) -> None:
-    for names in (("default", "gen1.net"), ("gen1.net", "default"), ("pieces1", "gen1")):
-        both = {side: {"weights": name} for side, name in zip(("first", "second"), names, strict=True)}
-        answer = answer_to(page, "compare", fen=MIDDLEGAME, **both)
-        for side, name in zip(("first", "second"), names, strict=True):
-            assert bool(answer[side]["terms"]) == (name == "default") != bool(answer[side]["without_terms"])
-        assert answer["change"]["change_cp"] == answer["second"]["score_cp"] - answer["first"]["score_cp"]
-        assert answer["change"]["terms"] == [] and any(move["ranks"][0] != move["ranks"][1] for move in answer["moves"])
-
-
 def test_the_second_evaluation_depends_on_the_kind_of_the_first(page: TestClient) -> None:
     assert explained(page, ENDGAME)["beside"] is None
     answer = explained(page, ENDGAME, beside="usual")["beside"]
@@ -377,17 +336,14 @@ def test_the_second_evaluation_depends_on_the_kind_of_the_first(page: TestClient
     assert own == {piece["square"]: piece["attributed_cp"] for piece in same["pieces"]}
     by_terms = explained(page, ENDGAME, weights="gen1.net", beside="usual")["beside"]
     assert by_terms["score_cp"] == explained(page, ENDGAME, weights="in-use")["score_cp"]
-    moved = answer_to(page, "move", fen=ENDGAME, move="Kb4", beside="gen1")
-    assert moved["report"]["beside"]["score_cp"] == explained(page, moved["fen"], weights="gen1.net")["score_cp"]
     assert "there are no weights 'x'" in refused(post(page, "explain", fen=ENDGAME, beside="x"))
 
 
 def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> None:
-    listed = {entry["id"]: entry for entry in page.get("/api/weights").json()["weights"]}
-    assert listed["gen1.net"]["has_terms"] is False and listed["gen1.net"]["values_pieces"] is False
-    assert listed["pieces1.net"]["values_pieces"] is True and listed["default"]["has_terms"] is True
     answer = page.get("/api/weights", params={"weights": "gen1.net"}).json()
     assert answer["values"] == {} and answer["has_terms"] is False and "ALL -> 64 -> 1" in answer["about"]
+    kinds = {entry["id"]: (entry["has_terms"], entry["values_pieces"]) for entry in answer["weights"]}
+    assert (kinds["gen1.net"], kinds["pieces1.net"], kinds["default"][0]) == ((False, False), (False, True), True)
     content = base64.b64encode(DEFAULT_FILE.with_name("gen1.net").read_bytes()).decode()
     entry = answer_to(page, "weights", name="mine.net", content=content)
     assert entry["has_terms"] is False
@@ -452,18 +408,19 @@ def test_weights_of_the_user_are_listed_and_read_again_when_changed(page: TestCl
         assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/../pyproject.toml",
-        "/%2e%2e/app.py",
-        "/..%2fapp.py",
-        "/app.py",
-        "/page/app.py",
-        "/page/%2e%2e/app.py",
-        "/page/board",
-    ],
-)
+NO_FILES = [
+    "/../pyproject.toml",
+    "/%2e%2e/app.py",
+    "/..%2fapp.py",
+    "/app.py",
+    "/page/app.py",
+    "/page/%2e%2e/app.py",
+    "/page/board",
+    "/pieces/wX.svg",
+]
+
+
+@pytest.mark.parametrize("path", NO_FILES)
 def test_no_file_but_those_of_the_page_is_sent(page: TestClient, path: str) -> None:
     assert refused(page.get(path), 404)
 
@@ -507,15 +464,13 @@ def test_every_answer_carries_the_policy(page: TestClient) -> None:
 
 
 def test_an_oversized_body_is_refused_whatever_its_headers_say_but_not_a_net(page: TestClient) -> None:
-    assert "larger than 4 MiB" in refused(page.post("/api/read", content=b"x" * (MAX_BYTES + 1)), 413)
-    chunks = (b"x" * 65536 for _ in range(MAX_BYTES // 65536 + 1))
-    assert "larger than 4 MiB" in refused(page.post("/api/read", content=chunks), 413)
+    assert "larger than 4 MiB" in refused(page.post("/api/read", content=b"x" * (guard.MAX_BYTES + 1)), 413)
     assert refused(page.get("/api/explain", params={"fen": "x" * 20_000}), 414)
     content = of_bytes((DEFAULT_FILE.parent / "gen13.net").read_bytes())
-    assert len(content) > MAX_BYTES
+    assert len(content) > guard.MAX_BYTES
     entry = answer_to(page, "weights", name="mine.net", content=content)
     assert entry["name"] == "mine.net" and not entry["has_terms"]
-    assert "longer than" in refused(post(page, "games", content=content[: MAX_BYTES // 2 + 4]))
+    assert "longer than" in refused(post(page, "games", content=content[: guard.MAX_BYTES // 2 + 4]))
     last = done(page, "profile", text=" " * (5 << 20))[-1]  # games may be longer
     assert last["error"] == "the request needs a text 'player'"
 
@@ -545,30 +500,21 @@ def test_only_so_many_websockets_are_open_at_once(page: TestClient, monkeypatch:
             assert heard(socket, "error")
 
 
-def test_a_message_is_refused_that_is_longer_than_its_work_needs(page: TestClient) -> None:
-    with connect(page, "/ws/search") as socket:
-        socket.send_text(json.dumps({"fen": MIDDLEGAME, "depth": 1, "text": "x" * MAX_BYTES}))
-        assert f"longer than {MAX_BYTES} characters" in heard(socket, "done")[-1].get("error", "")
-        socket.send_text(json.dumps({"fen": MIDDLEGAME, "depth": 1}))
-        assert heard(socket, "done")[-1]["best"]
-
-
 class UnreadSocket:
     """A WebSocket of a tab that sends one message, reads nothing, and is closed when `leaves` is set."""
 
-    def __init__(self, text: str, count: int = 1) -> None:
-        self.text, self.left = text, count
-        self.leaves = asyncio.Event()
+    def __init__(self, text: str) -> None:
+        self.text, self.leaves, self.is_read = text, asyncio.Event(), False
 
     async def accept(self) -> None:
         pass
 
     async def receive_text(self) -> str:
-        if self.left:
-            self.left -= 1
-            return self.text
-        await self.leaves.wait()
-        raise WebSocketDisconnect
+        if self.is_read:
+            await self.leaves.wait()
+            raise WebSocketDisconnect
+        self.is_read = True
+        return self.text
 
     async def send_json(self, _: object) -> None:
         await asyncio.Event().wait()
@@ -605,9 +551,7 @@ NO_ROOM = OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.parametrize(("fault", "said"), [(NO_ROOM, NO_ROOM.strerror), (MemoryError, "there is not enough memory")])
-def test_work_and_requests_without_room_say_so_and_end(
-    page: TestClient, monkeypatch: pytest.MonkeyPatch, fault: Any, said: str
-) -> None:
+def test_work_and_requests_without_room_say_so_and_end(page: TestClient, monkeypatch, fault, said: str) -> None:
     monkeypatch.setattr(routes, "use_weights", Mock(side_effect=fault))
     assert refused(post(page, "weights/use", weights="default")) == said
     monkeypatch.setattr(tasks.prove, "prove", Mock(side_effect=fault))
@@ -647,17 +591,6 @@ def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch)
     assert [len(messages) for messages in lists] == [41]
 
 
-def test_faulty_messages_wait_where_their_tab_does_not_read() -> None:
-    async def watch() -> None:
-        socket = UnreadSocket("{", 10 * MAX_UNREAD)
-        serving = asyncio.create_task(serve(socket, learn))
-        await asyncio.sleep(0.5)
-        assert socket.left == 9 * MAX_UNREAD - 1
-        serving.cancel()
-
-    asyncio.run(watch())
-
-
 class ClosedSocket(UnreadSocket):
     """A WebSocket of a tab that has been closed, which shows when something is sent."""
 
@@ -694,57 +627,18 @@ def test_a_searcher_is_used_again_and_as_if_it_were_new() -> None:
     searchers, position = Searchers(), Position(MIDDLEGAME)
     first, second = load_evaluation("default"), load_evaluation("gen1")
     with searchers.borrowed(first) as one:
-        one.is_analysing, one.multipv, one.strength = True, 5, at_level(3)
-        fresh = one.search(position, Limits(depth=5)).line
+        one.is_analysing, one.multipv, one.strength = True, 5, strength.at_level(3)
+        fresh = one.search(position, limits.Limits(depth=5)).line
         with searchers.borrowed(first) as other:
             assert other is not one
     with searchers.borrowed(second) as again, searchers.borrowed(first) as more:
         assert {again, more} == {one, other}
         assert (again.is_analysing, again.multipv, again.strength) == (False, 1, None)
-        assert again.search(position, Limits(depth=4)).line != more.search(position, Limits(depth=4)).line
+        assert again.search(position, limits.Limits(depth=4)).line != more.search(position, limits.Limits(depth=4)).line
     with searchers.borrowed(first) as one:
-        one.is_analysing, one.multipv, one.strength = True, 5, at_level(3)
-        last = one.search(position, Limits(depth=5)).line
+        one.is_analysing, one.multipv, one.strength = True, 5, strength.at_level(3)
+        last = one.search(position, limits.Limits(depth=5)).line
         assert fresh and last and (last.nodes, last.score, last.pv) == (fresh.nodes, fresh.score, fresh.pv)
-
-
-def test_pieces_are_those_of_python_chess(page: TestClient) -> None:
-    assert "white-knight" in page.get("/pieces/wN.svg").text
-    assert refused(page.get("/pieces/wX.svg"), 404)
-
-
-def test_a_search_is_followed_line_by_line_and_stopped(page: TestClient) -> None:
-    with connect(page, "/ws/search") as socket:
-        socket.send_json({"fen": MIDDLEGAME, "weights": "default", "lines": 2})
-        lines: list[Any] = []
-        while max((line["depth"] for line in lines), default=0) < 3:
-            lines += socket.receive_json()
-        socket.send_json({"stop": True})
-        last = heard(socket, "done")[-1]
-        assert {line["number"] for line in lines} == {1, 2}
-        assert last["best"] in [Position(MIDDLEGAME).uci(move) for move in Position(MIDDLEGAME).legal_moves]
-        socket.send_json({"fen": MIDDLEGAME, "all_moves": True, "depth": 2})
-        found = heard(socket, "done")
-        firsts = {line["moves"][0] for line in found if line["type"] == "line"}
-        assert len(firsts) == len(Position(MIDDLEGAME).legal_moves)
-
-
-def test_a_line_is_shown_move_by_move_with_what_it_leads_to(page: TestClient) -> None:
-    line = {"fen": MIDDLEGAME, "moves": ["d3h7"], "line": ["f6h7", "d1c2"], "weights": "default"}
-    answer = answer_to(page, "line", **line)
-    assert [step["san"] for step in answer["steps"]] == ["Nxh7", "Qc2"]
-    end = Position(MIDDLEGAME)
-    end.push_all(["d3h7", "f6h7", "d1c2"])
-    assert answer["steps"][1]["fen"] == end.fen()
-    assert answer["reasons"][0] == "After 9...Nxh7 Black wins a bishop."
-    assert "e2e5" in refused(post(page, "line", fen=Position().fen(), line=["e2e5"]))
-
-
-def test_a_threat_has_a_move_and_a_sentence(page: TestClient) -> None:
-    fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3"
-    answer = answer_to(page, "threat", fen=fen, weights="default")
-    assert answer["move"] == "h4e4" and answer["threat"].startswith("Black threatens Qxe4+")
-    assert answer_to(page, "threat", fen=Position().fen()) == dict.fromkeys(("threat", "move", "score", "depth"))
 
 
 TREE = """[White "A"]
@@ -768,13 +662,8 @@ def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestCli
     assert body.split() == TREE.split("\n\n", 1)[1].split()
     start = Position().fen()
     assert "illegal uci: 'e2e5'" in refused(post(page, "pgn/text", fen=start, moves=[{"uci": "e2e5"}]))
-    for wrong in (
-        {"moves": "e4"},
-        {"moves": ["e4"]},
-        {"tags": {"White": 1}},
-        {"moves": [{"uci": "e2e4", "nags": [-1]}]},
-    ):
-        assert refused(post(page, "pgn/text", fen=start, **wrong))
+    for bad in ({"moves": "e4"}, {"moves": ["e4"]}, {"tags": {"White": 1}}, {"moves": [{"uci": "e2e4", "nags": [-1]}]}):
+        assert refused(post(page, "pgn/text", fen=start, **bad))
 
 
 def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -> None:
@@ -796,22 +685,6 @@ def test_a_game_that_castles_as_only_chess960_does_becomes_pgn(page: TestClient)
     assert [move["san"] for move in again["moves"]] == ["O-O"] and again["fault"] is None
 
 
-def test_an_opening_has_a_name_however_it_is_reached(page: TestClient) -> None:
-    moves = ["g1f3", "b8c6", "e2e4", "e7e5", "f1b5", "a7a6", "h2h3"]
-    answer = answer_to(page, "opening", fen=Position().fen(), moves=moves)
-    assert answer == {"eco": "C70", "name": "Ruy Lopez, Morphy Defence"}
-    assert answer_to(page, "opening", fen=Position().fen()) == {"eco": None, "name": None}
-
-
-def test_a_closed_tab_stops_its_search(page: TestClient, state: ServerState) -> None:
-    running = state.running
-    with connect(page, "/ws/search") as socket:
-        socket.send_json({"fen": MIDDLEGAME})
-        assert socket.receive_json()[0]["type"] == "line"
-        (stop,) = running
-    assert stop.is_set
-
-
 def test_all_that_is_said_of_some_work_carries_its_id(page: TestClient) -> None:
     with connect(page, "/ws/search") as socket:
         socket.send_json({"fen": MIDDLEGAME, "id": 1})
@@ -822,21 +695,6 @@ def test_all_that_is_said_of_some_work_carries_its_id(page: TestClient) -> None:
             answer += socket.receive_json()
     assert [message["id"] for message in answer] == sorted(message["id"] for message in answer)
     assert [message["id"] for message in answer if message["type"] == "done"] == [1, 2]
-
-
-def test_a_wrong_request_over_a_socket_is_answered(page: TestClient) -> None:
-    with connect(page, "/ws/search") as socket:
-        for text, reason in (("{", "not JSON"), ('{"fen": "x"}', "a FEN has 4 to 6 fields")):
-            socket.send_text(text)
-            assert reason in heard(socket, "error")[-1]["error"]
-
-
-def test_merino_answers_a_move_at_its_level(page: TestClient) -> None:
-    with connect(page, "/ws/play") as socket:
-        socket.send_json({"fen": Position().fen(), "moves": ["f2f3", "e7e5", "g2g4"], "level": 0, "nodes": 500})
-        assert heard(socket, "done")[-1]["best"]
-        socket.send_json({"fen": Position().fen(), "moves": ["f2f3", "e7e5", "g2g4"], "nodes": 2000})
-        assert heard(socket, "done")[-1]["san"] == "Qh4#"
 
 
 def test_a_game_is_annotated_move_by_move_or_from_a_move_on(page: TestClient) -> None:
@@ -912,13 +770,9 @@ def test_a_match_reports_each_game_and_goes_on_when_its_tab_closes(page: TestCli
     assert "already being played" in done(page, "match", **players)[-1]["error"]
     with connect(page, "/ws/match") as socket:
         socket.send_json({"follow": True})
-        earlier: list[Any] = []
-        while len(earlier) < 3:
-            earlier += [message for message in socket.receive_json() if message["type"] == "game"]
-        assert [game["number"] for game in earlier[:2]] == [1, 2]
         socket.send_json({"stop": True})
-        last = heard(socket, "done")[-1]
-    assert last["standing"]["games"] >= 3 and last["interrupted"]
+        numbers = [message["number"] for message in heard(socket, "done") if message["type"] == "game"]
+    assert numbers == list(range(1, len(numbers) + 1)) != []
     assert not page.get("/api/match").json()["match"]["running"]
     post(page, "learning/drop")
     assert page.get("/api/match").json()["match"] is None
@@ -930,10 +784,6 @@ def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient)
     post(page, "night/start", hours=1)
     try:
         assert "already at work" in refused(post(page, "night/start", hours=1))
-        began = time.monotonic()
-        while "games" not in (run := page.get("/api/night").json()["run"])["doing"] and time.monotonic() - began < 120:
-            assert run["running"], run
-            time.sleep(0.1)
     finally:
         post(page, "night/stop")
     while page.get("/api/night").json()["run"]["running"]:
@@ -945,33 +795,29 @@ def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient)
 
 def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, data_folder: Path) -> None:
     answer = answer_to(page, "weights/use", weights="default", changes={"RookOpen": 77})
-    assert answer["file"] == str(data_folder / "weights.txt")
-    assert values_of(page)["RookOpen"] == 77
+    assert answer["file"] == str(data_folder / "weights.txt") and values_of(page)["RookOpen"] == 77
     post(page, "weights/use", weights="default", changes={})
     assert "77" in (data_folder / "weights.old").read_text()
     assert "no weights" in refused(post(page, "weights/use", weights="gen1.net"))
 
 
-def exercise(solution: str) -> Exercise:
+def exercise(solution: str) -> drill.Exercise:
     """An exercise from the start of a game."""
-    return Exercise(Position().fen(), "a3", solution, "blunder", "", 0.2, 1, "A - B", "1.", (solution,), ())
+    return drill.Exercise(Position().fen(), "a3", solution, "blunder", "", 0.2, 1, "A - B", "1.", (solution,), ())
 
 
 def test_practice_that_went_on_elsewhere_is_continued(tmp_path: Path) -> None:
     place = tmp_path / "mine.pgn.drill.json"
     first, second = exercises = (exercise("e4"), exercise("d4"))
-    opened, elsewhere = (Practice("games me 9", exercises) for _ in range(2))
+    opened, elsewhere = (drill.Practice("games me 9", exercises) for _ in range(2))
     elsewhere.review(first, True, datetime.now(UTC))
     elsewhere.save(place)
     state = ServerState(kept={PRACTICES: {str(place): opened}})
     about = {"practice": str(place), "exercise": second.identity, "found": True}
     assert review_exercise(Fields(about), state)["practised"] == 2
-    kept = load_progress(place)
-    assert (
-        kept is not None
-        and kept.cards.keys() == {first.identity, second.identity} == state.kept[PRACTICES][str(place)].cards.keys()
-    )
-    Practice("others me 9", exercises).save(place)
+    kept = drill.load_progress(place).cards.keys()
+    assert kept == {first.identity, second.identity} == state.kept[PRACTICES][str(place)].cards.keys()
+    drill.Practice("others me 9", exercises).save(place)
     before = place.read_bytes()
     with pytest.raises(RequestError, match="keeps another: open it again"):
         review_exercise(Fields(about), state)
@@ -989,7 +835,7 @@ def test_a_second_player_of_the_same_games_has_practice_of_their_own(page: TestC
     base = f"{name[:33]}"  # as far as a name of a file has room
     of_you = data_folder / "drill" / f"{base}.drill.json"
     of_you.parent.mkdir()
-    others = Practice("games You 9", (exercise("e4"),))
+    others = drill.Practice("games You 9", (exercise("e4"),))
     others.review(others.exercises[0], True, datetime.now(UTC))
     others.save(of_you)
     before = of_you.read_bytes()
@@ -1003,9 +849,7 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: 
     games.write_text(MATE_MISSED)
     with GamesFile(games) as file, TestClient(create_app(ServerState(games=file), PORT), base_url=ADDRESS) as page:
         for due in (1, 0):
-            with connect(page, "/ws/drill") as socket:
-                socket.send_json({"file": True, "player": "me"})
-                opened = heard(socket, "done")[-1]
+            opened = done(page, "drill", file=True, player="me")[-1]
             assert len(opened["due"]) == due, opened
             (identity,) = opened["exercises"]
             about = {"practice": opened["practice"], "exercise": identity}
@@ -1014,22 +858,11 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: 
             assert "a1" in answer_to(page, "drill/answer", **about)["hint"]
             assert answer_to(page, "drill/answer", **about, move="a1a8")["right"]
             assert answer_to(page, "drill/review", **about, found=True)["due"] == []
-        kept = load_progress(tmp_path / "mine.pgn.drill.json")
-        assert kept is not None and list(kept.cards) == [identity]
+        assert list(drill.load_progress(tmp_path / "mine.pgn.drill.json").cards) == [identity]
         assert "no longer known" in refused(post(page, "drill/answer", **about | {"practice": "/etc/passwd"}))
         monkeypatch.setattr(panel.files, "held", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
         assert refused(post(page, "drill/review", **about, found=True)).endswith(".drill.json': no room")
-        with connect(page, "/ws/profile") as socket:
-            socket.send_json({"file": True, "player": "nobody"})
-            assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]
-
-
-def test_points_are_those_of_the_study(page: TestClient, tmp_path: Path) -> None:
-    last = done(page, "points", text=few_games(tmp_path).read_text(), name="few.pgn")[-1]
-    assert last["points"]["values"]["P"] == pytest.approx(100) and last["points"]["label"] == "few.pgn"
-    graph = last["points"]["score_graph"]
-    level = next(one for one in graph["bins"] if one["balance"] == 0)
-    assert level["expected"] == 0.5 and level["vectors"] > 0
+        assert "has no player 'nobody'" in done(page, "profile", file=True, player="nobody")[-1]["error"]
 
 
 def command(*arguments: str) -> None:
@@ -1042,16 +875,16 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
         command()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["9/8/8/8/8/8/8/8 w - -"], "'9' on rank 8 is no piece"),
-        (["4k3/8/8/8/8/8/8/4K3", "w", "-", "-", "e4"], "expected nothing after the FEN, not 'e4'"),
-        (["nothing.pgn"], "cannot read 'nothing.pgn'"),
-        (["CITATION.cff"], "'CITATION.cff' holds no game"),
-        (["one.pgn", "two.pgn"], "expected a FEN or one file, not 'one.pgn two.pgn'"),
-    ],
-)
+NOTHING_TO_SHOW = [
+    (["9/8/8/8/8/8/8/8 w - -"], "'9' on rank 8 is no piece"),
+    (["4k3/8/8/8/8/8/8/4K3", "w", "-", "-", "e4"], "expected nothing after the FEN, not 'e4'"),
+    (["nothing.pgn"], "cannot read 'nothing.pgn'"),
+    (["CITATION.cff"], "'CITATION.cff' holds no game"),
+    (["one.pgn", "two.pgn"], "expected a FEN or one file, not 'one.pgn two.pgn'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "reason"), NOTHING_TO_SHOW)
 def test_a_file_the_explorer_cannot_begin_with_is_refused_in_a_sentence(arguments: list[str], reason: str) -> None:
     with pytest.raises(MerinoError, match=reason):
         command(*arguments)

@@ -1,7 +1,5 @@
 """Whether everybody can use the page of the explorer: contrast, names, keys, and every width."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -26,7 +24,7 @@ def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page) -> None:
     page.run("document.getElementById('analysis-switch').focus()")
     page.keys(Keys.TAB, Keys.TAB, until=lambda: page.all("#mini-board image"))
     move = page.run("return document.activeElement.closest('#lines-by') && document.activeElement.textContent")
-    page.keys(Keys.ENTER, until=lambda: page.moves == [move])
+    page.keys(Keys.ENTER, until=[move])
     page.keys("a")  # what was found stays, and axe has the processor for itself
     page.open(at(ENDGAME))  # with few moves, which are many cells
     found = {}
@@ -149,12 +147,8 @@ def test_on_paper_there_is_all_to_read_and_nothing_to_press(page: Page) -> None:
     assert seen == [] and len(parts) == 3 and paper == "rgb(255, 255, 255)"
 
 
-LETTERS = {"usual": (16, 15.0), "large": (32, 30.0)}  # pixels that the reader has chosen, and those of the page
-
-
-@pytest.mark.parametrize(("letters", "width"), [("large", 390), ("usual", 360)])
-def test_letters_are_as_large_as_the_reader_wants(page: Page, letters: str, width: int) -> None:
-    chosen, expected = LETTERS[letters]
+@pytest.mark.parametrize(("chosen", "expected", "width"), [(32, 30.0, 390), (16, 15.0, 360)])  # pixels
+def test_letters_are_as_large_as_the_reader_wants(page: Page, chosen: int, expected: float, width: int) -> None:
     page.resize(width, 640, touch=width < 600)
     page.command("Page.setFontSizes", {"fontSizes": {"standard": chosen}})
     page.open(at(MIDDLEGAME))
@@ -167,8 +161,7 @@ def test_letters_are_as_large_as_the_reader_wants(page: Page, letters: str, widt
     assert max(page.values_of(".board-bar > *", right)) <= page.values_of(".left", right)[0]
     assert max(page.values_of("[role=tab]", right)) <= width
     page.command("Page.setFontSizes", {"fontSizes": {"standard": 16}})
-    page.move("f3", "e5")
-    page.until_moves("Ne5")
+    page.move("f3", "e5", until=["Ne5"])
 
 
 FOCUSED = (
@@ -206,8 +199,7 @@ def test_what_is_drawn_again_keeps_the_focus_of_the_keyboard(page: Page) -> None
     press(page, "#move-table thead th:nth-of-type(5) button")
     assert focused(page) == "Static"
     press(page, "#move-table tbody button")
-    page.until(lambda: len(page.moves) == 3)
-    page.until(lambda: focused(page) == "Moves")
+    page.until(lambda: len(page.moves) == 3 and focused(page) == "Moves")
 
 
 def test_where_a_control_goes_the_focus_is_on_one_near_it(page: Page) -> None:
@@ -274,7 +266,7 @@ def test_what_colours_mean_is_seen_where_they_are_forced(page: Page) -> None:
 def test_arrows_scroll_the_box_that_has_the_focus_and_leave_the_game_alone(page: Page) -> None:
     page.resize(390, 844)
     page.open(at(MIDDLEGAME))
-    page.enter("Ne5", until=lambda: page.moves == ["Ne5"])
+    page.enter("Ne5", until=["Ne5"])
     page.tab("moves", until=lambda: page.all("#move-table"))
     press(page, "#panel-moves .scroll", Keys.ARROW_RIGHT)
     page.until(lambda: page.run("return document.querySelector('#panel-moves .scroll').scrollLeft > 0"))
@@ -350,8 +342,7 @@ def test_a_large_screen_has_large_graphs_and_a_name_for_what_is_in_its_own_colum
         "const [tick, note] = ['#course .tick', '.note'].map((each) => document.querySelector(each));"
         "return [tick.getBoundingClientRect().height, note.getBoundingClientRect().height]"
     )
-    assert letters[0] > 0.7 * letters[1]
-    assert ("Pieces", "") in spoken(page, "group")
+    assert letters[0] > 0.7 * letters[1] and ("Pieces", "") in spoken(page, "group")
 
 
 def test_dialogs_begin_at_their_beginning(page: Page) -> None:
@@ -413,5 +404,5 @@ def test_the_number_of_games_is_spoken_once(page: Page) -> None:
     page.run(LISTEN)
     page.enter(f'[White "Anna"]\n\n{GAME} *\n\n[White "Bert"]\n\n1. d4 *\n')
     page.until(lambda: page.text("#game-count") == "2 games" and page.text("#live"))
-    page.click("#game-at-1", until=lambda: page.moves == ["d4"])
+    page.click("#game-at-1", until=["d4"])
     assert [text for place, text in page.run("return window.heard") if place == "game-count"] == ["2 games"]

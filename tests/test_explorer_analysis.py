@@ -1,7 +1,5 @@
 """The analysis of the explorer: lines of the running search, their reasons, arrows, ranks of moves, courses."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any
@@ -227,9 +225,8 @@ def test_a_deep_search_of_a_game_stays_deep_and_ends_with_it(page: Page) -> None
     hear(page, searched(2))
     page.tab("terms")
     page.store("module.goTo(1).then(() => module.play('c7c5'))")  # a variation ends it
-    page.until_moves("e4", "c5")
-    page.store("module.undoEdit().then(() => module.goTo(3))")
-    page.until_moves("e4", "e5", "Nf3")
+    page.until(["e4", "c5"])
+    page.store("module.undoEdit().then(() => module.goTo(3))", until=["e4", "e5", "Nf3"])
     page.tab("games", until=lambda: len(asked(page)) == 4 and page.run("return window.sent.at(-1).nodes") == 200000)
     page.click("#mode [data-value=free]")
     page.until(lambda: "Free mode has no moves" in page.text("#panel-games") and not page.shown("#course"))

@@ -14,10 +14,7 @@ from merino.app.explorer.serving import config_of
 from merino.app.explorer.state import ServerState
 from tests.load_explorer import SHORT, TRIALS, Server, run_trial
 
-WAIT_FOR_THEIR_CLIENTS = (
-    "slow_clients",
-    "clients_that_do_not_read",
-)  # for REQUEST_SECONDS: tested below
+WAIT_FOR_THEIR_CLIENTS = ("slow_clients", "clients_that_do_not_read")  # for REQUEST_SECONDS: tested below
 QUICK = tuple(trial for trial in TRIALS if trial.__name__ not in WAIT_FOR_THEIR_CLIENTS)
 SECONDS = 1.0
 
@@ -135,14 +132,3 @@ def test_work_longer_than_a_client_may_take_is_waited_for(serving: Serving, monk
         body = b'{"text": "1. e4 *"}'
         client.sendall(serving.request(body, len(body), "/api/read"))
         assert client.recv(100).startswith(b"HTTP/1.1 200")
-
-
-def test_connections_without_a_request_keep_nobody_out(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving_module, "REQUEST_SECONDS", 60)
-    monkeypatch.setattr(serving_module, "MAX_CONNECTIONS", 5)
-    idle = [serving.client() for _ in range(20)]
-    with serving.client(serving.request()) as client:
-        assert client.recv(10_000).startswith(b"HTTP/1.1 200")
-    assert len(serving.server.server_state.connections) <= 6
-    for each in idle:
-        each.close()

@@ -1,7 +1,5 @@
 """What goes wrong around the page: late answers, other boards meanwhile, and a browser that keeps nothing."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from functools import partial
@@ -104,7 +102,7 @@ def games(white: str, move: str) -> str:
 
 def test_a_move_made_before_the_last_one_is_seen_is_put_back(page: Page) -> None:
     hold(page, "/api/explain")
-    page.move("e2", "e4", until=lambda: page.moves == ["e4"])
+    page.move("e2", "e4", until=["e4"])
     page.move("e2", "e4")
     assert page.moves == ["e4"] and page.pieces["e2"] == "wP"
     release(page)
@@ -149,7 +147,7 @@ def test_a_game_that_comes_late_replaces_nothing_put_on_the_board_since(page: Pa
     else:
         page.move("g1", "f3")
     expected = [] if way == "new" else ["Nf3"]
-    page.until_moves(*expected)
+    page.until(expected)
     release(page)
     assert page.moves == expected and ("Dora" in page.text("#move-list")) == (way == "text")
 
@@ -165,17 +163,17 @@ def test_of_two_texts_or_files_the_last_one_stays(page: Page, tmp_path: Path, ar
             page.choose_file("#open-pgn", tmp_path / f"{number}.pgn")
         else:
             page.enter(text)
-    page.until_moves("d4")
+    page.until(["d4"])
     release(page)
     assert page.moves == ["d4"] and "Bea" in page.text("#move-list")
 
 
 def test_moves_that_are_read_too_late_replace_none_made_since(page: Page) -> None:
-    page.enter("e4", until=lambda: page.moves == ["e4"])
+    page.enter("e4", until=["e4"])
     hold(page, "/api/read")
     page.enter("c5")
     page.find("#entry-text").send_keys(" Nf3")
-    page.move("e7", "e5", until=lambda: page.moves == ["e4", "e5"])
+    page.move("e7", "e5", until=["e4", "e5"])
     release(page)
     page.until(lambda: "the board has changed meanwhile" in page.text("#entry-error"))
     assert page.moves == ["e4", "e5"]
@@ -281,8 +279,7 @@ def test_shapley_values_are_those_of_the_position_whose_report_is_seen(page: Pag
     page.enter("exd5", until=lambda: len(page.moves) == 3)
     page.click("#way [data-value=shapley]")
     release(page)
-    page.until(lambda: page.pieces.get("d5") == "wP")
-    page.until(lambda: page.store("Boolean(module.state.report.shapley)"))
+    page.until(lambda: page.pieces.get("d5") == "wP" and page.store("Boolean(module.state.report.shapley)"))
     assert not page.error
 
 
@@ -335,15 +332,15 @@ def test_an_ended_game_keeps_its_moves_and_result_when_it_is_analysed(page: Page
 
 def test_a_move_typed_at_the_start_of_a_game_joins_it_unless_it_is_numbered(page: Page) -> None:
     page.enter(GAME, until=lambda: "c5" in page.text("#move-list"))
-    page.enter("d4", until=lambda: page.moves == ["d4"])
+    page.enter("d4", until=["d4"])
     listed = page.text("#move-list")
     assert listed.startswith("A - B") and "e4" in listed and "good" in listed
-    page.store("module.undoEdit()", until=lambda: page.moves == ["e4", "e5", "Nf3"])
+    page.store("module.undoEdit()", until=["e4", "e5", "Nf3"])
     page.enter("1. c4", until=lambda: page.moves == ["c4"] and "Nf3" not in page.text("#move-list"))
 
 
 def test_a_reload_brings_back_what_a_link_has_shown_in_a_tab_used_before(page: Page) -> None:
-    page.enter("1. e4", until=lambda: page.moves == ["e4"])
+    page.enter("1. e4", until=["e4"])
     page.open(at(KING_E5), until=lambda: page.pieces.get("e5") == "bK")
     page.reload(until=lambda: page.pieces)
     assert page.pieces.get("e5") == "bK" and page.moves == []
@@ -397,8 +394,8 @@ def test_what_an_exercise_answers_too_late_leaves_another_game_alone(page: Page,
     if late == "/api/drill/review":
         page.click("#drill-show")
     else:
-        page.move("a1", "b1", until=lambda: page.moves == ["Rb1", "h6"])
-    page.enter("1. e4 e5", until=lambda: page.moves == ["e4", "e5"])
+        page.move("a1", "b1", until=["Rb1", "h6"])
+    page.enter("1. e4 e5", until=["e4", "e5"])
     release(page)
     if late == "/api/drill/review":
         page.until(lambda: page.text("#drill-standing").startswith("0 due of 1 exercise, 1 practised"))

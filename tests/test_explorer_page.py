@@ -112,10 +112,10 @@ def test_moves_are_taken_back_played_again_and_gone_to(page: Page) -> None:
     page.until(lambda: shows(page, after(Position().fen(), "e2e4", "e7e5")))
     assert page.moves == ["e4", "e5", "Nf3", "Nc6"]
     page.move("d2", "d4")  # another one, a variation
-    page.until(lambda: page.moves == ["e4", "e5", "d4"])
+    page.until(["e4", "e5", "d4"])
     link = page.of_module("controls/share.js", "module.link()")
     page.click("#new", until=lambda: page.moves == [] and shows(page, Position().fen()))
-    page.open(link.removeprefix(page.address), until=lambda: page.moves == ["e4", "e5", "d4"])
+    page.open(link.removeprefix(page.address), until=["e4", "e5", "d4"])
     assert shows(page, after(Position().fen(), "e2e4", "e7e5", "d2d4"))
 
 
@@ -131,7 +131,7 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     values = {piece.square: piece.removal_cp for piece in report_of(fen).pieces}
     assert values["f4"] < values["c4"] and page.values["f4"].startswith("-")
     page.click("#free-play", until=lambda: page.find("#mode [data-value=game]").get_attribute("aria-checked") == "true")
-    page.move("c2", "g6", until=lambda: page.moves == ["Bg6"])
+    page.move("c2", "g6", until=["Bg6"])
 
 
 def test_free_mode_takes_pieces_off_and_says_why_there_are_no_moves(page: Page) -> None:
@@ -372,10 +372,10 @@ def assert_nothing_ran(page: Page) -> None:
 def test_the_keyboard_alone_suffices(page: Page) -> None:
     page.run("document.body.focus()")
     page.keys("b", *[Keys.ARROW_UP], Keys.ENTER, Keys.ARROW_UP, Keys.ARROW_UP, until=lambda: "e4" in page.text("#live"))
-    page.keys(Keys.ENTER, until=lambda: page.moves == ["e4"])
+    page.keys(Keys.ENTER, until=["e4"])
     page.until(lambda: "White expects" in page.text("#live"))
     page.keys("/")
-    page.keys(*"e5", Keys.ENTER, Keys.ESCAPE, until=lambda: page.moves == ["e4", "e5"])
+    page.keys(*"e5", Keys.ENTER, Keys.ESCAPE, until=["e4", "e5"])
     page.keys("b", "v", until=lambda: page.find("#way [data-value=attributed]").get_attribute("aria-checked") == "true")
     page.keys("u", until=lambda: page.pieces.get("e7") == "bP")
     page.keys("r", until=lambda: page.pieces.get("e5") == "bP")

@@ -12,19 +12,15 @@ import pytest
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import parse_fen
+from merino.eval import families, material
 from merino.eval.evaluation import EvaluationError
-from merino.eval.families import from_identity, load_evaluation
-from merino.eval.linear.compiled import counts_of, features_of, scores_of
-from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear import compiled, family, registry, sets
 from merino.eval.linear.registry import TERMS as DEFAULT_TERMS
-from merino.eval.linear.registry import TermTable
-from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import WeightsError, as_mapping, load, render, rewrite, set_in
-from merino.eval.material import after_rules
 from tests import naive_full
 from tests.boards import playouts, records, sparse
 
-FULL = set_named("full")
+FULL = sets.set_named("full")
 TO_READ = {each.name: (each, at) for each, at in FULL.to_read()}
 NAMES = [term.name for term in FULL]
 COLUMNS = {name: index for index, name in enumerate(NAMES)}
@@ -44,7 +40,7 @@ def positions() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def counts(positions: np.ndarray) -> np.ndarray:
-    return counts_of(positions, FULL)
+    return compiled.counts_of(positions, FULL)
 
 
 def with_other_pieces(board: chess.Board, draw: random.Random) -> chess.Board:
@@ -72,22 +68,15 @@ def weights() -> np.ndarray:
 
 def count(name: str, fen: str, colour: int = WHITE) -> float:
     """One side's count of a term before the group multiplier."""
-    found = counts_of(parse_fen(fen), FULL)[0, colour, COLUMNS[name]]
+    found = compiled.counts_of(parse_fen(fen), FULL)[0, colour, COLUMNS[name]]
     return float(found) / FULL[COLUMNS[name]].group.multiplier
-
-
-def table_named(name: str) -> TermTable:
-    """The table of the set with this name."""
-    table = TO_READ[name][0]
-    assert isinstance(table, TermTable)
-    return table
 
 
 def expected_counts(name: str) -> np.ndarray:
     """What the naive version finds on each board for both sides, float64[boards, 2, cells]; one cell for a term."""
     naive, sides = naive_full.TERMS[name], (chess.WHITE, chess.BLACK)
     if isinstance(naive, naive_full.Table):
-        cells = table_named(name).cells
+        cells = TO_READ[name][0].cells
         found = [[Counter(naive.cells(board, side)) for side in sides] for board in boards()]
         assert {cell for pair in found for each in pair for cell in each} <= set(cells)
         return naive.multiplier * np.array([[[each[cell] for cell in cells] for each in pair] for pair in found])
@@ -105,8 +94,7 @@ def test_the_set_has_the_terms_of_its_naive_version_in_their_order() -> None:
 @pytest.mark.parametrize("name", TO_READ)
 def test_a_term_says_in_a_sentence_what_it_counts(name: str) -> None:
     each, at = TO_READ[name]
-    assert each.sentence.endswith(".") and each.sentence[0].isupper()
-    assert 5 <= len(each.sentence) <= 130
+    assert each.sentence.endswith(".") and each.sentence[0].isupper() and 5 <= len(each.sentence) <= 130
     assert each.group.multiplier == naive_full.TERMS[name].multiplier
     assert all(term.bounds[0] <= 0 < term.bounds[1] and term.phase == 0 for term in FULL[at])
 
@@ -116,14 +104,13 @@ def test_a_term_agrees_with_python_chess(name: str, counts: np.ndarray) -> None:
     found, expected = counts[:, :, TO_READ[name][1]], expected_counts(name)
     wrong = np.flatnonzero(~np.isclose(found, expected, rtol=0, atol=1e-9).all(axis=(1, 2)))
     assert not len(wrong), f"{boards()[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
-    assert np.count_nonzero(expected) >= OFTEN_ENOUGH
-    assert len(np.unique(expected.round(9))) > 1
+    assert np.count_nonzero(expected) >= OFTEN_ENOUGH and len(np.unique(expected.round(9))) > 1
 
 
 def test_the_cells_of_a_table_together_count_what_it_says(counts: np.ndarray) -> None:
     compared = 0
     for each, at in TO_READ.values():
-        if isinstance(each, TermTable) and each.counts is not None:
+        if isinstance(each, registry.TermTable) and each.counts is not None:
             whole = counts[:, :, at].sum(axis=2) / each.group.multiplier
             if not each.counts:
                 np.testing.assert_allclose(whole[:, 0], whole[:, 1], rtol=0, atol=1e-9)
@@ -135,44 +122,44 @@ def test_the_cells_of_a_table_together_count_what_it_says(counts: np.ndarray) ->
     assert compared > 10
 
 
-@pytest.mark.parametrize(
-    ("name", "fen", "expected"),
-    [
-        ("BishopPair", "4k3/8/8/8/8/8/8/B1B1KB2 w - -", 1),
-        ("BishopPair", "4k3/8/8/8/8/8/8/B1B1K3 w - -", 0),  # both on dark squares
-        ("PawnIslands", "4k3/8/8/8/8/8/P1PP3P/4K3 w - -", 3),
-        ("PawnBackward", "4k3/8/8/2p5/2P5/8/1P6/4K3 w - -", 0),  # nothing hinders b2
-        ("PawnBackward", "4k3/8/8/2p5/P7/1P6/8/4K3 w - -", 1),
-        ("PassedPath", "4k3/8/8/P7/8/8/8/4K3 w - -", (4 / 7) ** 2),
-        ("PassedPath", "1n2k3/8/8/P7/8/8/8/4K3 w - -", 0),  # the knight attacks a6
-        ("PassedRook", "4k3/8/8/P7/8/8/8/R3K3 w - -", 1),
-        ("KnightOutpost", "4k3/8/8/3N4/2P5/8/8/4K3 w - -", 1),
-        ("KnightOutpost", "4k3/4p3/8/3N4/2P5/8/8/4K3 w - -", 0),  # e7-e6 drives it away
-        ("ThreatByPush", "4k3/8/2n5/8/3P4/8/8/4K3 w - -", 1),
-        ("Hanging", "4k3/8/8/3n4/8/8/8/3RK3 w - -", 1),
-        # Queen 5 and bishop 2, three squares next to him, two of them weak, and three checks of 3 units each.
-        ("KingAttack_21", "6k1/6pp/8/7Q/8/3B4/8/4K3 w - -", 1),
-        ("KingAttack_9", "6k1/8/8/8/3Q4/8/8/4K3 w - -", 0),  # one is no attack
-        ("SafeRookCheck", "4k3/8/8/8/8/8/8/R5K1 w - -", 2),  # a8, and e1
-        ("RookMobility_2", "4k3/8/8/8/8/8/6PP/4K2R w - -", 1),  # f1 and g1
-        ("KnightSquare_b4", "4k3/8/8/8/1N4N1/8/8/4K3 w - -", 2),  # g4 is as b4
-        ("KingShelter_a_rank3", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
-        ("KingShelter_b_rank2", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
-        ("KingStorm_blocked_rank4", "4k3/8/8/8/7p/7P/5PP1/6K1 w - -", 1),
-        ("KingStorm_a_rank5", "4k3/8/8/7p/8/7P/5PP1/6K1 w - -", 1),
-        ("KnightThreat_rook_by_pawn", "4k3/3p4/2r5/8/3N4/8/8/4K3 w - -", 1),
-        ("KnightThreat_pawn_loose", "4k3/8/2p5/8/3N4/8/8/4K3 w - -", 1),
-        ("PassedOwnKing_rank6_steps1", "4k3/8/P7/8/8/8/8/1K6 w - -", 0),
-        ("PassedOwnKing_rank6_steps5", "4k3/8/P7/8/8/8/8/1K6 w - -", 1),  # six
-    ],
-)
+COUNTS = [
+    ("BishopPair", "4k3/8/8/8/8/8/8/B1B1KB2 w - -", 1),
+    ("BishopPair", "4k3/8/8/8/8/8/8/B1B1K3 w - -", 0),  # both on dark squares
+    ("PawnIslands", "4k3/8/8/8/8/8/P1PP3P/4K3 w - -", 3),
+    ("PawnBackward", "4k3/8/8/2p5/2P5/8/1P6/4K3 w - -", 0),  # nothing hinders b2
+    ("PawnBackward", "4k3/8/8/2p5/P7/1P6/8/4K3 w - -", 1),
+    ("PassedPath", "4k3/8/8/P7/8/8/8/4K3 w - -", (4 / 7) ** 2),
+    ("PassedPath", "1n2k3/8/8/P7/8/8/8/4K3 w - -", 0),  # the knight attacks a6
+    ("PassedRook", "4k3/8/8/P7/8/8/8/R3K3 w - -", 1),
+    ("KnightOutpost", "4k3/8/8/3N4/2P5/8/8/4K3 w - -", 1),
+    ("KnightOutpost", "4k3/4p3/8/3N4/2P5/8/8/4K3 w - -", 0),  # e7-e6 drives it away
+    ("ThreatByPush", "4k3/8/2n5/8/3P4/8/8/4K3 w - -", 1),
+    ("Hanging", "4k3/8/8/3n4/8/8/8/3RK3 w - -", 1),
+    # Queen 5 and bishop 2, three squares next to him, two of them weak, and three checks of 3 units each.
+    ("KingAttack_21", "6k1/6pp/8/7Q/8/3B4/8/4K3 w - -", 1),
+    ("KingAttack_9", "6k1/8/8/8/3Q4/8/8/4K3 w - -", 0),  # one is no attack
+    ("SafeRookCheck", "4k3/8/8/8/8/8/8/R5K1 w - -", 2),  # a8, and e1
+    ("RookMobility_2", "4k3/8/8/8/8/8/6PP/4K2R w - -", 1),  # f1 and g1
+    ("KnightSquare_b4", "4k3/8/8/8/1N4N1/8/8/4K3 w - -", 2),  # g4 is as b4
+    ("KingShelter_a_rank3", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
+    ("KingShelter_b_rank2", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
+    ("KingStorm_blocked_rank4", "4k3/8/8/8/7p/7P/5PP1/6K1 w - -", 1),
+    ("KingStorm_a_rank5", "4k3/8/8/7p/8/7P/5PP1/6K1 w - -", 1),
+    ("KnightThreat_rook_by_pawn", "4k3/3p4/2r5/8/3N4/8/8/4K3 w - -", 1),
+    ("KnightThreat_pawn_loose", "4k3/8/2p5/8/3N4/8/8/4K3 w - -", 1),
+    ("PassedOwnKing_rank6_steps1", "4k3/8/P7/8/8/8/8/1K6 w - -", 0),
+    ("PassedOwnKing_rank6_steps5", "4k3/8/P7/8/8/8/8/1K6 w - -", 1),  # six
+]
+
+
+@pytest.mark.parametrize(("name", "fen", "expected"), COUNTS)
 def test_a_term_counts_what_its_sentence_says(name: str, fen: str, expected: float) -> None:
     assert count(name, fen) == pytest.approx(expected)
     assert count(name, chess.Board(fen).mirror().fen(), BLACK) == pytest.approx(expected)
 
 
 def test_turning_the_board_round_swaps_the_sides(counts: np.ndarray) -> None:
-    turned = counts_of(records(board.mirror() for board in boards()), FULL)
+    turned = compiled.counts_of(records(board.mirror() for board in boards()), FULL)
     np.testing.assert_allclose(turned[:, WHITE], counts[:, BLACK], rtol=0, atol=1e-12)
     np.testing.assert_allclose(turned[:, BLACK], counts[:, WHITE], rtol=0, atol=1e-12)
 
@@ -180,17 +167,17 @@ def test_turning_the_board_round_swaps_the_sides(counts: np.ndarray) -> None:
 @pytest.mark.parametrize("name", TO_READ)
 def test_a_weight_multiplies_the_feature_of_its_own_name(name: str, positions: np.ndarray) -> None:
     some, at = positions[::10], TO_READ[name][1]
-    features = features_of(some, FULL)
+    features = compiled.features_of(some, FULL)
     for index in range(at.start, at.stop):
         alone = np.zeros(len(FULL))
         alone[index] = 1000.0
-        whites = [after_rules(some[i : i + 1], 1000.0 * row[index]) for i, row in enumerate(features)]
+        whites = [material.after_rules(some[i : i + 1], 1000.0 * row[index]) for i, row in enumerate(features)]
         expected = np.array(whites) * np.where(some["side"] == WHITE, 1, -1)
-        np.testing.assert_allclose(scores_of(some, alone, FULL), expected, rtol=0, atol=0.5 + 1e-6)
+        np.testing.assert_allclose(compiled.scores_of(some, alone, FULL), expected, rtol=0, atol=0.5 + 1e-6)
 
 
 def test_the_search_sees_the_sum_that_is_explained() -> None:
-    evaluation = LinearEvaluation(weights(), terms=FULL)
+    evaluation = family.LinearEvaluation(weights(), terms=FULL)
     for board in boards()[::20]:
         record = parse_fen(board.fen())
         explanation = evaluation.explain(record)
@@ -199,57 +186,54 @@ def test_the_search_sees_the_sum_that_is_explained() -> None:
         assert explanation.score_white == (to_move if explanation.turn == WHITE else -to_move)
         assert abs(explanation.rounding) <= 0.5 + 1e-9
         values = evaluation.value_pieces(record)
-        shared = values.shared_cp
-        assert shared is not None
-        assert values.attributed(WHITE) - values.attributed(BLACK) + shared == pytest.approx(explanation.sum)
+        whole = values.attributed(WHITE) - values.attributed(BLACK) + values.shared_cp
+        assert whole == pytest.approx(explanation.sum)
 
 
 def test_a_file_says_which_set_it_is_for(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
-    evaluation = LinearEvaluation(weights(), 150.0, terms=FULL)
+    evaluation = family.LinearEvaluation(weights(), 150.0, terms=FULL)
     evaluation.save(path, ["by hand"])
     assert "set full\n" in path.read_text()
-    found = load_evaluation(path)
-    assert isinstance(found, LinearEvaluation) and found.terms is FULL and found.k == 150.0
-    assert np.array_equal(found.weights, evaluation.weights)
+    found = families.load_evaluation(path)
+    assert found.terms is FULL and found.k == 150.0 and np.array_equal(found.weights, evaluation.weights)
     with pytest.raises(WeightsError, match="it is for the set 'full', and 'greko2015' is wanted"):
         load(path)
     other = rewrite(path.read_text(), found.weights + 0.0, [], FULL)
     assert set_in(other, "a file") is FULL and other == path.read_text()
 
 
-@pytest.mark.parametrize(
-    ("line", "heard"),
-    [
-        ("set ful", ":1: there is no set of terms named 'ful'; did you mean 'full'"),
-        ("set full full", ":1: expected one line 'set NAME', found 'set full full'"),
-        ("set", ":1: expected one line 'set NAME', found 'set'"),
-        ("set full\nset full", ":2: expected one line 'set NAME'"),
-        ("set full\nVAL_P 100", ":2: no term is called 'VAL_P'"),
-    ],
-)
+FAULTY_WORDS = [
+    ("set ful", ":1: there is no set of terms named 'ful'; did you mean 'full'"),
+    ("set full full", ":1: expected one line 'set NAME', found 'set full full'"),
+    ("set", ":1: expected one line 'set NAME', found 'set'"),
+    ("set full\nset full", ":2: expected one line 'set NAME'"),
+    ("set full\nVAL_P 100", ":2: no term is called 'VAL_P'"),
+]
+
+
+@pytest.mark.parametrize(("line", "heard"), FAULTY_WORDS)
 def test_a_faulty_word_of_a_set_is_refused_with_its_place(tmp_path: Path, line: str, heard: str) -> None:
     path = tmp_path / "mine.txt"
     path.write_text(f"{line}\nPawnValue 100\n")
     with pytest.raises(EvaluationError) as caught:
-        load_evaluation(path)
+        families.load_evaluation(path)
     assert heard in str(caught.value)
 
 
 def test_an_evaluation_is_made_again_from_its_identity_and_from_a_pickle() -> None:
-    evaluation = LinearEvaluation(weights(), terms=FULL)
+    evaluation = family.LinearEvaluation(weights(), terms=FULL)
     record = parse_fen(MIDDLEGAME)
-    for other in (from_identity(evaluation.identity), pickle.loads(pickle.dumps(evaluation))):
+    for other in (families.from_identity(evaluation.identity), pickle.loads(pickle.dumps(evaluation))):
         assert other.terms is FULL and other.identity == evaluation.identity
         assert np.array_equal(other.scores(record), evaluation.scores(record))
-    assert set(LinearEvaluation(np.ones(len(DEFAULT_TERMS))).identity) == {"weights"}
+    assert set(family.LinearEvaluation(np.ones(len(DEFAULT_TERMS))).identity) == {"weights"}
 
 
 def test_the_numbers_of_a_set_are_those_of_its_terms() -> None:
-    evaluation = LinearEvaluation(np.ones(len(FULL)), terms=FULL)
+    evaluation = family.LinearEvaluation(np.ones(len(FULL)), terms=FULL)
     assert set(NAMES) <= set(evaluation.numbers)
     other = evaluation.with_numbers({"Hanging": 40, "KingAttack_9_mg": 70})
-    assert isinstance(other, LinearEvaluation)
     changed = as_mapping(other.weights, FULL)
     assert (changed["Hanging"], changed["KingAttack_9_mg"], changed["KingAttack_9_eg"]) == (40, 70, 1)
     assert "KingAttack" in other.describe() and "VAL_P" not in other.describe()
@@ -258,7 +242,7 @@ def test_the_numbers_of_a_set_are_those_of_its_terms() -> None:
 
 def test_terms_of_pawns_and_kings_alone_count_the_same_whatever_pieces_there_are(counts: np.ndarray) -> None:
     draw = random.Random(12)
-    others = counts_of(records([with_other_pieces(board, draw) for board in boards()]), FULL)
+    others = compiled.counts_of(records([with_other_pieces(board, draw) for board in boards()]), FULL)
     changing = {term.name for term, column in zip(FULL, (counts != others).any(axis=(0, 1)), strict=True) if column}
     for name, (each, at) in TO_READ.items():
         assert each.pawns_and_kings is changing.isdisjoint(term.name for term in FULL[at]), name

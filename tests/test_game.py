@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import chess
 import pytest
@@ -59,16 +60,7 @@ def test_pop_goes_back_move_by_move():
         states.append(state(position))
         position.push_uci(text)
     for text, before in zip(reversed(texts), reversed(states), strict=True):
-        assert position.pop().uci() == text
-        assert state(position) == before
-
-
-def test_pop_at_the_start_of_a_game_is_an_index_error_and_changes_nothing():
-    position = Position(CASTLES)
-    before = state(position)
-    with pytest.raises(IndexError):
-        position.pop()
-    assert state(position) == before
+        assert position.pop().uci() == text and state(position) == before
 
 
 def test_push_all_plays_as_push_does():
@@ -90,67 +82,61 @@ def test_a_copy_shares_nothing_that_changes():
     assert state(position) == before and copy.fen() == chess.STARTING_FEN
 
 
-def test_parse_uci_plays_nothing():
-    position = Position()
+NO_MOVES = ["", "e2", "e2e9", "i2i4", "e2e4x", "e7e8k", "0000", "Nf3", "e2 e4", "e" * 200]
+ILLEGAL = ["e2e5", "e7e5", "e3e4", "e1g1", "e2e4q", "a1a1", "g1e2", "e1c1n"]
+
+
+@contextmanager
+def refused(position: Position, error: type[Exception], said: str | None = None) -> Iterator[pytest.ExceptionInfo]:
+    """What is done raises this error and changes nothing."""
     before = state(position)
-    assert position.parse_uci("g1f3").uci() == "g1f3"
+    with pytest.raises(error, match=said) as caught:
+        yield caught
     assert state(position) == before
 
 
-@pytest.mark.parametrize("text", ["", "e2", "e2e9", "i2i4", "e2e4x", "e7e8k", "0000", "Nf3", "e2 e4", "e" * 200])
-def test_text_that_is_no_move_is_refused_and_changes_nothing(text):
-    position = Position()
-    before = state(position)
-    with pytest.raises(IllegalMoveError, match="is no move like e2e4 or e7e8q"):
+@pytest.mark.parametrize("text", [*NO_MOVES, *ILLEGAL])
+def test_text_that_is_no_legal_move_is_refused_and_changes_nothing(text):
+    is_illegal = text in ILLEGAL
+    said = f"^{text} is not legal in {chess.STARTING_FEN}$" if is_illegal else "is no move like e2e4 or e7e8q"
+    with refused(position := Position(), IllegalMoveError, said):
         position.push_uci(text)
-    assert state(position) == before
 
 
-@pytest.mark.parametrize("text", ["e2e5", "e7e5", "e3e4", "e1g1", "e2e4q", "a1a1", "g1e2"])
-def test_an_illegal_move_is_refused_with_the_position_and_changes_nothing(text):
-    position = Position()
-    before = state(position)
-    with pytest.raises(IllegalMoveError) as caught:
-        position.push_uci(text)
-    assert str(caught.value) == f"{text} is not legal in {chess.STARTING_FEN}"
-    assert state(position) == before
+@pytest.mark.parametrize(("texts", "index"), [(["e2e4", "e7e5", "e1e3"], 2), (["e2e5", "e7e5"], 0), (["e2e4", "?"], 1)])
+def test_push_all_shows_which_move_was_wrong_and_changes_nothing(texts, index):
+    with refused(position := Position(), IllegalMoveError) as caught:
+        position.push_all(texts)
+    assert caught.value.index == index
+
+
+def test_push_refuses_a_move_that_is_not_legal_and_pop_one_before_the_start():
+    for move in (0, Position("4k3/8/8/8/8/8/8/4K3 w - -").legal_moves[0], 65535):
+        with refused(position := Position(), IllegalMoveError):
+            position.push(move)
+    for text in ("e1g1q", "e1c1n", "e1h1q"):  # castling names no piece
+        for chess960 in (False, True):
+            with refused(position := Position(CASTLES, chess960), IllegalMoveError):
+                position.push_uci(text)
+    with refused(position := Position(CASTLES), IndexError):
+        position.pop()
 
 
 def test_a_promotion_needs_its_piece():
     position = Position("8/4P1k1/8/8/8/8/8/4K3 w - - 0 1")
     with pytest.raises(IllegalMoveError):
         position.push_uci("e7e8")
-    assert position.push_uci("e7e8N").uci() == "e7e8n"
-    assert position.piece_at(chess.E8) == "N"
+    assert position.push_uci("e7e8N").uci() == "e7e8n" and position.piece_at(chess.E8) == "N"
 
 
-@pytest.mark.parametrize(("texts", "index"), [(["e2e4", "e7e5", "e1e3"], 2), (["e2e5", "e7e5"], 0), (["e2e4", "?"], 1)])
-def test_push_all_shows_which_move_was_wrong_and_changes_nothing(texts, index):
-    position = Position()
-    before = state(position)
-    with pytest.raises(IllegalMoveError) as caught:
-        position.push_all(texts)
-    assert caught.value.index == index
-    assert state(position) == before
-
-
-def test_push_refuses_a_move_that_is_not_legal_and_changes_nothing():
-    position = Position()
-    before = state(position)
-    for move in (0, Position("4k3/8/8/8/8/8/8/4K3 w - -").legal_moves[0], 65535):
-        with pytest.raises(IllegalMoveError):
-            position.push(move)
-    assert state(position) == before
+CASTLINGS = [
+    (("e1g1", "e1h1"), "e1g1", "e1h1", "r3k2r/8/8/8/8/8/8/R4RK1 b kq - 1 1"),
+    (("e1c1", "e1a1"), "e1c1", "e1a1", "r3k2r/8/8/8/8/8/8/2KR3R b kq - 1 1"),
+]
 
 
 @pytest.mark.parametrize("chess960", [False, True], ids=["standard", "chess960"])
-@pytest.mark.parametrize(
-    ("texts", "standard", "king_takes_rook", "fen"),
-    [
-        (("e1g1", "e1h1"), "e1g1", "e1h1", "r3k2r/8/8/8/8/8/8/R4RK1 b kq - 1 1"),
-        (("e1c1", "e1a1"), "e1c1", "e1a1", "r3k2r/8/8/8/8/8/8/2KR3R b kq - 1 1"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "standard", "king_takes_rook", "fen"), CASTLINGS)
 def test_castling_is_read_in_both_notations(texts, standard, king_takes_rook, fen, chess960):
     for text in texts:
         position = Position(CASTLES, chess960)
@@ -160,27 +146,17 @@ def test_castling_is_read_in_both_notations(texts, standard, king_takes_rook, fe
         assert (move.uci(), move.uci(chess960=True)) == (standard, king_takes_rook)
 
 
-@pytest.mark.parametrize("text", ["e1g1q", "e1c1n", "e1h1q"])
-def test_castling_names_no_piece(text):
-    for chess960 in (False, True):
-        with pytest.raises(IllegalMoveError):
-            Position(CASTLES, chess960).push_uci(text)
-
-
 def test_a_king_step_is_not_taken_for_castling():
     fen = "k7/8/8/8/8/8/8/4RK1R w K - 0 1"
     step, castling = Position(fen, chess960=True), Position(fen, chess960=True)
-    assert not step.push_uci("f1g1").is_castling
-    assert castling.push_uci("f1h1").is_castling
+    assert not step.push_uci("f1g1").is_castling and castling.push_uci("f1h1").is_castling
     assert castling.fen() == "k7/8/8/8/8/8/8/4RRK1 b - - 1 1"
 
 
 def test_castling_lands_on_c_and_g_from_everywhere_in_chess960():
     for index in range(0, 960, 7):
         board = chess.Board.from_chess960_pos(index)
-        for square in (
-            board.pieces(chess.KNIGHT, True) | board.pieces(chess.BISHOP, True) | board.pieces(chess.QUEEN, True)
-        ):
+        for square in chess.SquareSet(board.occupied_co[chess.WHITE] & (board.knights | board.bishops | board.queens)):
             board.remove_piece_at(square)
         for move in [move for move in board.legal_moves if board.is_castling(move)]:
             position, after = Position(board.fen(), chess960=True), board.copy()
@@ -255,28 +231,27 @@ def test_positions_that_differ_in_castling_rights_do_not_repeat():
     assert position.is_repetition(2) and not position.is_repetition(3)
 
 
-@pytest.mark.parametrize(
-    ("fen", "moves", "termination", "result"),
-    [
-        (chess.STARTING_FEN, "", None, None),
-        (chess.STARTING_FEN, "f2f3 e7e5 g2g4 d8h4", Termination.CHECKMATE, "0-1"),
-        ("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", "a1a8", Termination.CHECKMATE, "1-0"),
-        ("6k1/5ppp/8/8/8/8/8/R5K1 w - - 99 90", "a1a8", Termination.CHECKMATE, "1-0"),
-        ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "g6f7", Termination.STALEMATE, "1/2-1/2"),
-        ("7k/8/5KQ1/8/8/8/8/8 w - - 99 90", "g6f7", Termination.STALEMATE, "1/2-1/2"),
-        ("4k3/8/8/8/8/8/4p3/4K2B w - - 0 1", "e1e2", Termination.INSUFFICIENT_MATERIAL, "1/2-1/2"),
-        ("4k3/8/8/8/8/8/8/R3K3 w Q - 99 90", "a1b1", Termination.FIFTY_MOVES, "1/2-1/2"),
-        ("4k3/8/8/8/8/8/8/R3K3 w Q - 98 90", "a1b1", None, None),
-        ("4k3/8/8/8/8/8/4P3/R3K3 w Q - 99 90", "e2e4", None, None),
-        (chess.STARTING_FEN, "g1f3 g8f6 f3g1 f6g8", None, None),
-        (chess.STARTING_FEN, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8", Termination.THREEFOLD_REPETITION, "1/2-1/2"),
-    ],
-)
+ENDS = [
+    (chess.STARTING_FEN, "", None, None),
+    (chess.STARTING_FEN, "f2f3 e7e5 g2g4 d8h4", Termination.CHECKMATE, "0-1"),
+    ("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", "a1a8", Termination.CHECKMATE, "1-0"),
+    ("6k1/5ppp/8/8/8/8/8/R5K1 w - - 99 90", "a1a8", Termination.CHECKMATE, "1-0"),
+    ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "g6f7", Termination.STALEMATE, "1/2-1/2"),
+    ("7k/8/5KQ1/8/8/8/8/8 w - - 99 90", "g6f7", Termination.STALEMATE, "1/2-1/2"),
+    ("4k3/8/8/8/8/8/4p3/4K2B w - - 0 1", "e1e2", Termination.INSUFFICIENT_MATERIAL, "1/2-1/2"),
+    ("4k3/8/8/8/8/8/8/R3K3 w Q - 99 90", "a1b1", Termination.FIFTY_MOVES, "1/2-1/2"),
+    ("4k3/8/8/8/8/8/8/R3K3 w Q - 98 90", "a1b1", None, None),
+    ("4k3/8/8/8/8/8/4P3/R3K3 w Q - 99 90", "e2e4", None, None),
+    (chess.STARTING_FEN, "g1f3 g8f6 f3g1 f6g8", None, None),
+    (chess.STARTING_FEN, "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8", Termination.THREEFOLD_REPETITION, "1/2-1/2"),
+]
+
+
+@pytest.mark.parametrize(("fen", "moves", "termination", "result"), ENDS)
 def test_a_game_ends_for_the_reason_the_laws_give(fen, moves, termination, result):
     position = Position(fen)
     for text in moves.split():
         assert position.outcome() is None
         position.push_uci(text)
     outcome = position.outcome()
-    assert (outcome and outcome.termination) == termination
-    assert (outcome and outcome.result) == result
+    assert (outcome and outcome.termination) == termination and (outcome and outcome.result) == result

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -39,13 +40,19 @@ OUTPUT_SHAPES = (Shape("ALL", 40, outputs=8), Shape("H", 32, 5, outputs=16))
 PIECE_SHAPES = (Shape("ALL", 20, piece_values=True), Shape("ALL", 64, 0, "crelu", True))
 
 
-def random_net(shape: Shape, seed: int = 1) -> Network:
+def random_weights(shape: Shape, seed: int = 1, deviation: float = 0.2) -> dict[str, np.ndarray]:
     draw = np.random.default_rng(seed)
-    weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
-    return quantised(shape, weights, 210.0, {"data": {"positions": 5}})
+    return {name: draw.normal(0, deviation, size) for name, size in shape.layers().items()}
 
 
-@pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
+def random_net(shape: Shape, seed: int = 1) -> Network:
+    return quantised(shape, random_weights(shape, seed), 210.0, {"data": {"positions": 5}})
+
+
+every_shape = pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
+
+
+@every_shape
 def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
     found = NetEvaluation(net).white_scores(positions)
@@ -57,11 +64,9 @@ def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
         assert scores == pytest.approx(exact_scores(shape, coarse.as_floats, positions), abs=1e-6)
 
 
-@pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
+@every_shape
 def test_a_weight_is_rounded_to_the_nearest_whole_number(shape: Shape) -> None:
-    draw = np.random.default_rng(4)
-    weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
-    net = quantised(shape, weights, 200.0, {})
+    net, weights = random_net(shape), random_weights(shape)
     for name, rounded in net.as_floats.items():
         assert np.abs(rounded - weights[name]).max() <= 0.5 / net.quanta.of_layer(name) + 1e-12, name
 
@@ -75,14 +80,11 @@ def whole_numbers(shape: Shape, weights: dict[str, np.ndarray], quanta: Quanta) 
 def test_rounding_costs_less_than_a_centipawn() -> None:
     positions = records(boards(60))
     for shape in SHAPES + OUTPUT_SHAPES:
-        draw = np.random.default_rng(4)
-        weights = {name: draw.normal(0, 0.1, size) for name, size in shape.layers().items()}
+        weights = random_weights(shape, 4, 0.1)
         fine, exact = quantised(shape, weights, 200.0, {}), exact_scores(shape, weights, positions)
         assert fine.quanta.is_fine and QB < fine.quanta.qb <= MAX_FINE_QB
-        errors = [
-            np.abs(NetEvaluation(net).white_scores(positions) - exact).mean()
-            for net in (fine, whole_numbers(shape, weights, Quanta(QA, 128)))
-        ]
+        nets = fine, whole_numbers(shape, weights, Quanta(QA, 128))
+        errors = [np.abs(NetEvaluation(net).white_scores(positions) - exact).mean() for net in nets]
         assert errors[0] < min(1, 0.6 * errors[1]), (shape, errors)
 
 
@@ -105,25 +107,23 @@ def test_weights_are_rounded_as_finely_as_sixteen_bits_allow() -> None:
 
 @pytest.mark.parametrize("features", ["ALL", "MIRRORED(KING8*ALL)", "H+MC"])
 def test_no_sum_is_beyond_its_bound(features: str) -> None:
-    shape, draw = Shape(features, 16), np.random.default_rng(3)
-    weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
+    weights = random_weights(shape := Shape(features, 16), 3)
     bound = largest_sum(shape, weights)
     views = [view for both in shape.feature_set.active(records(boards(200))) for view in both]
     sums = np.array([weights["inputs"][view].sum(axis=0) + weights["input_bias"] for view in views])
     assert np.abs(sums).max() <= bound <= MAX_INT16 / finest(shape, weights).qa
 
 
-@pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
+@every_shape
 def test_a_net_that_is_written_is_read_again(tmp_path: Path, shape: Shape) -> None:
     net, path = random_net(shape), tmp_path / "n.net"
     save_net(net, path)
     read = load_net(path)
     assert (read.shape, read.k, read.about) == (net.shape, net.k, net.about)
     assert all(np.array_equal(array, read.weights[name]) for name, array in net.weights.items())
-    evaluation = load(path)
+    evaluation, positions = load(path), records(boards(10))
     assert isinstance(evaluation, NetEvaluation) and evaluation.k == 210.0
     again = from_identity(json.loads(json.dumps(evaluation.identity)))
-    positions = records(boards(10))
     assert (again.scores(positions) == evaluation.scores(positions)).all()
 
 
@@ -157,13 +157,13 @@ def test_every_piece_but_the_king_has_a_row_for_each_square() -> None:
     assert sorted(rows) == list(range(PIECE_ROWS)) and PIECE_ROWS == 5 * 64
 
 
-@pytest.mark.parametrize(
-    ("shape", "version", "old", "new", "said"),
-    [
-        (PIECE_SHAPES[0], b"Merino net 2\n", b'"unit": 4', b'"unit": 5', "units of piece values"),
-        (OUTPUT_SHAPES[0], b"Merino net 3\n", b'"outputs": 8', b'"outputs": 7', "outputs, not 7"),
-    ],
-)
+OF_ANOTHER_KIND = [
+    (PIECE_SHAPES[0], b"Merino net 2\n", b'"unit": 4', b'"unit": 5', "units of piece values"),
+    (OUTPUT_SHAPES[0], b"Merino net 3\n", b'"outputs": 8', b'"outputs": 7', "outputs, not 7"),
+]
+
+
+@pytest.mark.parametrize(("shape", "version", "old", "new", "said"), OF_ANOTHER_KIND)
 def test_an_older_reader_refuses_a_net_of_another_kind(
     shape: Shape, version: bytes, old: bytes, new: bytes, said: str
 ) -> None:
@@ -193,24 +193,27 @@ def test_each_number_of_men_has_its_output() -> None:
         Shape(outputs=6)
 
 
-def test_constants_that_sums_of_sixteen_bits_cannot_hold_are_refused() -> None:
+def test_weights_and_constants_that_sixteen_bits_cannot_hold_are_refused() -> None:
+    layers = random_weights(shape := Shape("H", 16))
+    layers["input_bias"][3] = 200.0
+    with pytest.raises(NetError, match="input_bias"):
+        quantised(shape, layers, 200.0, {})
     net = random_net(PIECE_SHAPES[0])
     net.weights["value_constants"][7] = 3000
     with pytest.raises(NetError, match="3000"):
         NetEvaluation(net)
 
 
-@pytest.mark.parametrize(
-    ("shape", "layer", "qa", "most"),
-    [
-        (Shape("ALL", 16), "output", QA, 128),
-        (Shape("ALL", 16), "output", 4080, 4112),
-        (Shape("ALL", 16, 4), "middle", QA, 128),
-        (Shape("ALL", 16, piece_values=True), "values", QA, 2184),
-        (Shape("ALL", 16, piece_values=True), "value_constants", QA, 2184),
-    ],
-    ids=str,
-)
+MOST = [
+    (Shape("ALL", 16), "output", QA, 128),
+    (Shape("ALL", 16), "output", 4080, 4112),
+    (Shape("ALL", 16, 4), "middle", QA, 128),
+    (Shape("ALL", 16, piece_values=True), "values", QA, 2184),
+    (Shape("ALL", 16, piece_values=True), "value_constants", QA, 2184),
+]
+
+
+@pytest.mark.parametrize(("shape", "layer", "qa", "most"), MOST, ids=str)
 def test_weights_with_which_play_would_overflow_are_refused(shape: Shape, layer: str, qa: int, most: int) -> None:
     weights = {name: np.ones(size, dtype=np.int16) for name, size in shape.layers().items()}
     weights["input_bias"][:], weights[layer][:] = qa, most
@@ -265,45 +268,37 @@ def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
     net, path = whole_numbers(shape := Shape("ALL", 48), random_net(shape).as_floats, Quanta()), tmp_path / "q.bin"
     net.weights["output"][:] //= 3  # within what that trainer writes
     inputs = np.zeros((768, 48), dtype=np.int16)
-    for place in range(64):  # file * 8 + rank there
-        for role in range(6):
-            for colour in range(2):
-                square = place % 8 * 8 + place // 8
-                inputs[384 * colour + 64 * role + square] = net.weights["inputs"][place * 12 + role * 2 + colour]
-    content = b"".join(
-        array.astype("<i2").tobytes()
-        for array in (inputs, net.weights["input_bias"], net.weights["output"], net.weights["output_bias"])
-    )
-    path.write_bytes(content + b"bullet" * (-len(content) % 64 // 6 + 1))
-    assert (len(content) + -len(content) % 64) % 64 == 0
-    path.write_bytes(path.read_bytes()[: len(content) + -len(content) % 64])
+    for place, role, colour in product(range(64), range(6), range(2)):  # file * 8 + rank there
+        square = place % 8 * 8 + place // 8
+        inputs[384 * colour + 64 * role + square] = net.weights["inputs"][place * 12 + role * 2 + colour]
+    layers = inputs, *(net.weights[name] for name in ("input_bias", "output", "output_bias"))
+    content = b"".join(array.astype("<i2").tobytes() for array in layers)
+    path.write_bytes(content + (b"bullet" * 11)[: -len(content) % 64])
     positions = records(boards(20))
     assert (load(path).white_scores(positions) == NetEvaluation(net).white_scores(positions)).all()
 
 
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda content: content[:-2], "bytes"),
-        (lambda content: content + b"\0\0", "bytes"),
-        (lambda content: content.replace(b"net 1", b"net 7", 1), "version is '7'"),
-        (lambda content: content[:15], "cut off"),
-        (lambda content: content.replace(b'"hidden": 64', b'"hidden": 65', 1), "bytes"),
-        (lambda content: content.replace(b'"features": "ALL"', b'"features": "ALX"', 1), "no block 'ALX'"),
-        (lambda content: content.replace(b'"qa": ', b'"qa": 1', 1), "QA, scale and QC are 1"),
-        (lambda content: content.replace(b'"qc": 8192', b'"qc": 8191', 1), "8191"),
-        (lambda content: content.replace(b'"qb": ', b'"qb": 99', 1), "QB is 99"),
-        (lambda content: content.replace(b'"hidden"', b'"hidde"', 1), "header"),
-        (lambda content: content.replace(b'"hidden": 64', b'"hidden": 64.0', 1), "'hidden' must be a whole number"),
-        (lambda content: content.replace(b'"hidden": 64', b'"hidden": 1e999', 1), "'hidden' must be a whole number"),
-        (lambda content: content.replace(b'"second": 0', b'"second": 1' + 400 * b"0", 1), "'second' must be a whole"),
-        (lambda content: content.replace(b'"k": 210.0', b'"k": 1' + 400 * b"0", 1), "'k' must be a number from 0.001"),
-        (lambda content: content.replace(b'"k": 210.0', b'"k": 1e999', 1), "'k' must be a number from 0.001"),
-        (lambda content: content.replace(b'"k": 210.0', b'"k": "210.0"', 1), "'k' must be a number from 0.001"),
-        (lambda content: content.replace(b'{"f', b'["f', 1), "header"),
-        (lambda content: b"\x7fELF\0\0" + content, "no header of Merino"),
-    ],
-)
+SPOILT = [
+    (lambda content: content[:-2], "bytes"),
+    (lambda content: content + b"\0\0", "bytes"),
+    (lambda content: content.replace(b"net 1", b"net 7", 1), "version is '7'"),
+    (lambda content: content[:15], "cut off"),
+    (lambda content: content.replace(b'"hidden": 64', b'"hidden": 65', 1), "bytes"),
+    (lambda content: content.replace(b'"features": "ALL"', b'"features": "ALX"', 1), "no block 'ALX'"),
+    (lambda content: content.replace(b'"qa": ', b'"qa": 1', 1), "QA, scale and QC are 1"),
+    (lambda content: content.replace(b'"qc": 8192', b'"qc": 8191', 1), "8191"),
+    (lambda content: content.replace(b'"qb": ', b'"qb": 99', 1), "QB is 99"),
+    (lambda content: content.replace(b'"hidden"', b'"hidde"', 1), "header"),
+    (lambda content: content.replace(b'"hidden": 64', b'"hidden": 64.0', 1), "'hidden' must be a whole number"),
+    (lambda content: content.replace(b'"second": 0', b'"second": 1' + 400 * b"0", 1), "'second' must be a whole"),
+    (lambda content: content.replace(b'"k": 210.0', b'"k": 1e999', 1), "'k' must be a number from 0.001"),
+    (lambda content: content.replace(b'"k": 210.0', b'"k": "210.0"', 1), "'k' must be a number from 0.001"),
+    (lambda content: content.replace(b'{"f', b'["f', 1), "header"),
+    (lambda content: b"\x7fELF\0\0" + content, "no header of Merino"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "said"), SPOILT)
 def test_what_is_no_net_is_refused_in_a_sentence(tmp_path: Path, spoil, said: str) -> None:
     path = tmp_path / "n.net"
     path.write_bytes(spoil(as_bytes(random_net(Shape("ALL", 64)))))
@@ -316,11 +311,3 @@ def test_the_card_of_a_net_is_shown_in_characters_that_print() -> None:
     about = {"note": "a\x1b[2Jb\nc", "data": {"files": ["x\r.pgn"]}, "\x07": 1}
     printed = NetEvaluation(replace(random_net(Shape("H", 4)), about=about)).describe()
     assert printed.splitlines()[1:] == [r"note: a\x1b[2Jb\nc", "data:", r"  files: ['x\r.pgn']", r"\x07: 1"]
-
-
-def test_weights_too_large_for_sixteen_bits_are_refused() -> None:
-    shape = Shape("H", 16)
-    weights = {name: np.zeros(size) for name, size in shape.layers().items()}
-    weights["input_bias"][3] = 200.0
-    with pytest.raises(NetError, match="input_bias"):
-        quantised(shape, weights, 200.0, {})

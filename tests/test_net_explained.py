@@ -1,13 +1,10 @@
 """Positions, moves and comparisons explained by nets: in a shell, as JSON, and piece values of a command."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.eval.families import DEFAULT_FILE, default, load_evaluation
 from merino.eval.linear.registry import TERMS
@@ -35,29 +32,21 @@ def piece_net(tmp_path: Path) -> str:
     return str(path)
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert main([*words]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 CROWDED = "qqqqqqqq/qqqqqqqk/8/8/{}/8/QQQQQQQQ/KQQQQQQQ w - - 0 1"  # with as many men as a net has room for, or more
 
 
 @pytest.mark.parametrize("kind", ["net", "piece_net"])
-def test_a_net_values_any_board_with_32_men_and_refuses_more(
-    kind: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_net_values_any_board_with_32_men_and_refuses_more(kind: str, request, shell) -> None:
     evaluation = request.getfixturevalue(kind)
-    report = printed(capsys, "explain", CROWDED.format("8"), "--evalfile", evaluation, "--json")
-    assert len(report["pieces"]) == 32
-    for options in (["--evalfile", evaluation], ["--beside", evaluation]):
-        assert main(["explain", CROWDED.format("N7"), *options]) == 1
-        assert capsys.readouterr().err.endswith("a net counts 32 men at most, and here are 33\n")
-    assert len(printed(capsys, "explain", CROWDED.format("N7"), "--json")["pieces"]) == 33
+    assert len(shell("explain", CROWDED.format("8"), "--evalfile", evaluation, "--json")["pieces"]) == 32
+    for option in ("--evalfile", "--beside"):
+        said = shell("explain", CROWDED.format("N7"), option, evaluation, status=1)
+        assert said.endswith("a net counts 32 men at most, and here are 33\n")
+    assert len(shell("explain", CROWDED.format("N7"), "--json")["pieces"]) == 33
 
 
-def test_a_net_explains_a_position_next_to_the_terms(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = printed(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--json", "--static")
+def test_a_net_explains_a_position_next_to_the_terms(net: str, shell) -> None:
+    report = shell("explain", MIDDLEGAME, "--evalfile", net, "--json", "--static")
     assert report["terms"] == report["groups"] == [] and report["shared_cp"] is None
     assert report["without_terms"] == "material.net does not split its score into terms"
     assert report["static"]["score_cp"] == 0 and report["static"]["non_term_cp"] == report["static"]["sum_cp"]
@@ -71,85 +60,67 @@ def test_a_net_explains_a_position_next_to_the_terms(net: str, capsys: pytest.Ca
     assert next(piece for piece in beside["pieces"] if piece["square"] == "d1")["removal_cp"] == removals[3]
 
 
-def test_the_text_of_a_net_shows_score_pieces_and_the_terms(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", MIDDLEGAME, "--evalfile", net, "--pieces"]) == 0
-    text = capsys.readouterr().out
+def test_the_text_of_a_net_shows_score_pieces_and_the_terms(net: str, shell) -> None:
+    text = shell("explain", MIDDLEGAME, "--evalfile", net, "--pieces")
     for part in ("By the terms the position is even", "Q  9.00", "Score for White 0.00 by ", "In pawns for the owner"):
         assert part in text, part
-    assert "Mobility" not in text
-    assert main(["explain", DRAW, "--evalfile", net]) == 0
-    assert "a known draw" in capsys.readouterr().out
+    assert "Mobility" not in text and "a known draw" in shell("explain", DRAW, "--evalfile", net)
 
 
-def test_a_net_explains_a_move_by_what_it_makes_of_the_pieces(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", MIDDLEGAME, "h6", "--evalfile", "gen12", "--static"]) == 0
-    text = capsys.readouterr().out
-    assert "What h6 makes of each piece" in text and "p h7-h6" in text and "(the net)" in text
-
-
-def test_a_piece_value_net_shows_its_value_of_each_piece(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = printed(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--json", "--static")
+def test_a_piece_value_net_shows_its_value_of_each_piece(piece_net: str, shell) -> None:
+    report = shell("explain", MIDDLEGAME, "--evalfile", piece_net, "--json", "--static")
     total = sum(piece["attributed_cp"] for piece in report["pieces"]) + report["shared_cp"]
     assert total == pytest.approx(report["static"]["sum_cp"])
-    beside = printed(capsys, "explain", MIDDLEGAME, "--beside", piece_net, "--json")
+    beside = shell("explain", MIDDLEGAME, "--beside", piece_net, "--json")
     own = {piece["square"]: piece["attributed_cp"] for piece in report["pieces"]}
     assert {piece["square"]: piece["attributed_cp"] for piece in beside["beside"]["pieces"]} == own
     assert len(beside["terms"]) == len(TERMS) and beside["static"]["score_cp"] != beside["beside"]["score_cp"]
 
 
-def test_moves_and_what_they_change_are_explained_by_a_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    ranked = printed(capsys, "moves", MIDDLEGAME, "--evalfile", net, "--static", "--json")["moves"]
+def test_moves_and_what_they_change_are_explained_by_a_net(net: str, shell) -> None:
+    ranked = shell("moves", MIDDLEGAME, "--evalfile", net, "--static", "--json")["moves"]
     assert {move["change"]["after_cp"] for move in ranked} == {0, -100}
     taking = "4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1"
-    assert main(["moves", taking, "--evalfile", net, "--static"]) == 0
-    assert "nothing" not in capsys.readouterr().out
-    changed = printed(capsys, "explain", taking, "exd5", "--evalfile", net, "--static", "--json")["moves"][0]["change"]
+    assert "nothing" not in shell("moves", taking, "--evalfile", net, "--static")
+    changed = shell("explain", taking, "exd5", "--evalfile", net, "--static", "--json")["moves"][0]["change"]
     assert (changed["change_cp"], changed["non_term_cp"], changed["terms"]) == (100, pytest.approx(100), [])
-    assert main(["explain", taking, "exd5", "--evalfile", net, "--static", "--pieces"]) == 0
-    assert "p d5 taken" in capsys.readouterr().out
+    text = shell("explain", taking, "exd5", "--evalfile", net, "--static", "--pieces")
+    assert "What exd5 makes of each piece" in text and "p d5 taken" in text
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_net_and_the_terms_are_compared(net: str, turned: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_net_and_the_terms_are_compared(net: str, turned: bool, shell) -> None:
     files = [net, str(DEFAULT_FILE)][:: -1 if turned else 1]
-    found = printed(capsys, "compare", *files, MIDDLEGAME, "--json")
+    found = shell("compare", *files, MIDDLEGAME, "--json")
     kinds = {kind["kind"]: kind for kind in found["pieces"]}
     assert kinds["Q"]["removal_cp"][turned] == 900 and kinds["Q"]["attributed_cp"][turned] is None
     assert kinds["Q"]["attributed_cp"][not turned] is not None
     assert any(move["ranks"][0] != move["ranks"][1] for move in found["moves"])
-    assert main(["compare", *files, MIDDLEGAME]) == 0
-    text = capsys.readouterr().out
+    text = shell("compare", *files, MIDDLEGAME)
     assert f"{'AB'[turned]}: material.net does not split its score into terms." in text
     assert f"Terms of {'BA'[turned]}: net in centipawns" in text
 
 
-def test_games_are_annotated_by_a_net(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_are_annotated_by_a_net(net: str, tmp_path: Path, shell) -> None:
     games = tmp_path / "g.pgn"
     games.write_text("1. e4 d5 2. exd5 Qxd5 3. Nc3 Qxg2 4. Bxg2 *\n")
-    assert main(["annotate", str(games), "--evalfile", net, "--nodes", "300"]) == 0
-    assert "3... Qxg2 $4" in capsys.readouterr().out
+    assert "3... Qxg2 $4" in shell("annotate", str(games), "--evalfile", net, "--nodes", "300")
 
 
-def test_an_evaluation_of_a_name_is_that_which_comes_with_merino() -> None:
-    assert load_evaluation("default").identity == default().identity
-    assert not load_evaluation("gen1").has_terms
-
-
-def test_piece_values_of_a_net_are_shown_by_phase(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = printed(capsys, "net", piece_net, "--json")
+def test_piece_values_of_a_net_are_shown_by_phase(piece_net: str, shell) -> None:
+    found = shell("net", piece_net, "--json")
     own = {(row["piece"], row["phase"]): row for row in found["own_values"]}
     evaluation = NetEvaluation(random_net(Shape("ALL", 16, piece_values=True)))
     assert set(own) == {(row["piece"], row["phase"]) for row in found["pieces"]} and evaluation.has_attributed
-    assert main(["net", piece_net, "--stats", "games/selfplay.pgn"]) == 0
-    text = capsys.readouterr().out
+    text = shell("net", piece_net, "--stats", "games/selfplay.pgn")
     assert "value that the net gives each piece" in text and "2.94" in text and "regression" in text
 
 
-def test_piece_values_are_averaged_over_positions_of_the_whole_file(tmp_path: Path, capsys) -> None:
+def test_piece_values_are_averaged_over_positions_of_the_whole_file(tmp_path: Path, shell) -> None:
     positions = tmp_path / "p.txt"
     rook, queen = (f"4k3/8/8/8/8/8/8/{piece}3K3 w - - 0 1 | 500 | 1.0\n" for piece in "RQ")
     positions.write_text(2000 * rook + 1999 * queen)
-    found = printed(capsys, "net", "gen1", "--positions", str(positions), "--json")
+    found = shell("net", "gen1", "--positions", str(positions), "--json")
     counted = {row["piece"]: row["pieces"] for row in found["pieces"] if row["phase"] == "all"}
     assert counted.keys() == {"rook", "queen"} and sum(counted.values()) == 2000 and abs(counted["rook"] - 1000) < 3
 

@@ -1,6 +1,5 @@
 """Nets in use: UCI, console, players, self-play with positions, and the command that shows one."""
 
-import json
 import pickle
 from copy import copy
 from pathlib import Path
@@ -8,24 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.app.shell.cli import main
-from merino.core.board.game import Position
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import parameter_values, parameters_for, tuned_for
 from merino.engine.search.searcher import Searcher
 from merino.engine.uci.options import open_net, open_weights
 from merino.engine.uci.runtime import Runtime
 from merino.eval.evaluation import EvaluationError
-from merino.eval.families import default, find_net, from_identity, load_net
+from merino.eval.families import default, from_identity, load_net
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Network, Shape
-from merino.formats.packed import PACKED, Filter, PackedError, checked_blocks, with_checks
+from merino.formats.packed import PACKED, Filter, checked_blocks, with_checks
 from merino.formats.packed_files import packed_positions
-from merino.lab.nets.net_command import run_net
 from merino.lab.tune.parameters import own_parameters
 from merino.match.games import PlayerError
-from merino.match.players import OwnPlayer, read_player
+from merino.match.players import read_player
 from tests.boards import KIWIPETE
 from tests.talk import Talk
 from tests.uci_process import UciProcess
@@ -55,8 +51,7 @@ def net(tmp_path: Path) -> Path:
 def test_a_net_is_set_and_put_away_by_an_option(engine: UciProcess, net: Path) -> None:
     engine.send(f"setoption name EvalFile value {net}", "position fen 4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "eval")
     lines = engine.sync()
-    assert f"info string net: {net}" in lines
-    assert any("R  5.00" in line for line in lines)
+    assert f"info string net: {net}" in lines and any("R  5.00" in line for line in lines)
     assert any("Score for White +10.00 by " in line for line in lines)
     engine.send("setoption name EvalFile value <empty>", "eval")
     assert any("Evaluation:" in line for line in engine.sync())
@@ -69,8 +64,7 @@ def test_a_bad_net_is_one_error_and_changes_nothing(engine: UciProcess, tmp_path
     engine.send(f"setoption name EvalFile value {bad}", "position startpos", "eval")
     lines = engine.sync()
     errors = [line for line in lines if "error" in line]
-    assert len(errors) == 1 and str(bad) in errors[0]
-    assert any("Evaluation:" in line for line in lines)
+    assert len(errors) == 1 and str(bad) in errors[0] and any("Evaluation:" in line for line in lines)
     engine.send("setoption name EvalFile value nowhere.net")
     (error,) = engine.sync()
     assert error.startswith("info string error: EvalFile: there is no net 'nowhere.net'")
@@ -99,8 +93,7 @@ def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:
 
 def test_players_take_a_net_by_name_or_by_the_word_of_uci(net: Path) -> None:
     for text in (str(net), f"default,EvalFile={net}", f"EvalFile={net},name=x"):
-        player = read_player(text)
-        assert isinstance(player, OwnPlayer) and isinstance(player.evaluation, NetEvaluation)
+        assert isinstance(read_player(text).evaluation, NetEvaluation)
     with pytest.raises(PlayerError, match="there is no net"):
         read_player("default,EvalFile=nowhere.net")
 
@@ -112,8 +105,7 @@ def test_another_k_of_a_net_is_kept_by_copies_of_it(net: Path) -> None:
 
 
 def test_a_net_plays_with_the_numbers_of_the_search_that_were_tuned_for_it(net: Path) -> None:
-    tuned = load_net(str(net)).with_search_numbers({"razor_depth": 2, "soft_beta": 40})  # the second by its old name
-    tuned.save(net)
+    load_net(str(net)).with_search_numbers({"razor_depth": 2, "soft_beta": 40}).save(net)  # the second by its old name
     read = load_net(str(net))
     assert read.search_numbers == {"razor_depth": 2, "soft_beta": 40}
     assert parameters_for(read) == parameter_values({"razor_depth": 2, "reverse_futility_blend": 40})
@@ -121,9 +113,7 @@ def test_a_net_plays_with_the_numbers_of_the_search_that_were_tuned_for_it(net: 
     both = tuned_for(read, {"reverse_futility_blend": 50})  # again, by its present name
     assert both.search_numbers == {"razor_depth": 2, "reverse_futility_blend": 50}
     assert from_identity(read.identity).search_numbers == read.search_numbers
-    player = read_player(f"{net},razor_margin=200")
-    assert isinstance(player, OwnPlayer)
-    assert player.parameters == parameters_for(read, {"razor_margin": 200})
+    assert read_player(f"{net},razor_margin=200").parameters == parameters_for(read, {"razor_margin": 200})
     assert own_parameters(read)["reverse_futility_blend"].value == 40
     bare, searcher = NetEvaluation(material_net()), Searcher(1, evaluation=read)
     assert nodes_of(searcher) == nodes_of(Searcher(1, evaluation=bare, parameters=parameters_for(read)))
@@ -150,49 +140,31 @@ def test_a_net_tuned_for_another_search_is_refused(engine: UciProcess, net: Path
 
 def nodes_of(searcher: Searcher) -> int:
     searcher.clear()
-    line = searcher.search(Position(KIWIPETE), Limits(depth=8)).line
-    assert line is not None
-    return line.nodes
+    return searcher.search(KIWIPETE, Limits(depth=8)).line.nodes
 
 
-def test_a_net_is_found_as_a_file_or_not_at_all(net: Path) -> None:
-    assert find_net(str(net)) == net
-    with pytest.raises(EvaluationError, match=r"no net 'x\.net'"):
-        find_net("x.net")
-
-
-def test_the_command_shows_a_net(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["net", str(net), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+def test_the_command_shows_a_net(net: Path, tmp_path: Path, shell) -> None:
+    printed = shell("net", str(net), "--json")
     means = {(row["piece"], row["phase"]): row["mean"] for row in printed["pieces"]}
     assert means["pawn", "all"] == pytest.approx(100) and means["queen", "all"] == pytest.approx(900)
-    assert any("positions: 7" in line for line in printed["text"])
-    assert main(["net", str(net)]) == 0
-    assert "9.00 +- 0.00" in capsys.readouterr().out
-    assert main(["net", "nowhere"]) == 1
-    assert "there is no net" in capsys.readouterr().err
+    assert any("positions: 7" in line for line in printed["text"]) and "9.00 +- 0.00" in shell("net", str(net))
+    assert "there is no net" in shell("net", "nowhere", status=1)
+    (file := tmp_path / "none.txt").write_text("# nothing yet\n")
+    assert "none.txt' holds no position" in shell("net", str(net), "--positions", str(file), status=1)
 
 
-def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, shell) -> None:
     packed, pgn = tmp_path / "p.bin", tmp_path / "g.pgn"
     order = ["selfplay", "4", "--nodes", "60", "--concurrency", "1", "--early", "0"]
-    assert main([*order, "--positions", str(packed), "--pgn", str(pgn)]) == 0
+    shell(*order, "--positions", str(packed), "--pgn", str(pgn))
     written = np.fromfile(packed, dtype=PACKED)
     list(checked_blocks([written], "it"))
     read = np.concatenate(list(packed_positions(pgn, Filter())))
     assert len(read) == len(written) > 50
     assert sorted(record.tobytes() for record in with_checks(read)) == sorted(record.tobytes() for record in written)
-    assert main([*order, "--positions", str(packed)]) == 0
+    shell(*order, "--positions", str(packed))
     assert len(np.fromfile(packed, dtype=PACKED)) == 2 * len(written)
     for content in (b"x", b"my notes" * 8):
         packed.write_bytes(content)
-        assert main([*order, "--positions", str(packed)]) == 1
-        assert f"'{packed}' holds no packed positions, or its end is missing" in capsys.readouterr().err
-        assert packed.read_bytes() == content
-
-
-def test_a_file_without_a_position_to_average_over_is_named(net: Path, tmp_path: Path) -> None:
-    file = tmp_path / "none.txt"
-    file.write_text("# nothing yet\n")
-    with pytest.raises(PackedError, match=r"none\.txt' holds no position"):
-        run_net([str(net), "--positions", str(file)])
+        said = shell(*order, "--positions", str(packed), status=1)
+        assert f"'{packed}' holds no packed positions, or its end is missing" in said and packed.read_bytes() == content

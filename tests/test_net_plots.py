@@ -1,6 +1,7 @@
 """Pictures of nets and of their training."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import chess
@@ -11,7 +12,6 @@ from merino.app.console.learning import run_plot
 from merino.core.common.command import CommandError
 from merino.eval.net import file, network
 from merino.lab.nets import plots, starting
-from merino.learn.request import LearnError
 from tests.test_features import records
 
 
@@ -20,23 +20,16 @@ def save(path: Path, shape: network.Shape) -> Path:
     return path
 
 
-def write_log(net: Path) -> None:
-    rows = [{"epoch": epoch, "error": 0.02 / epoch, "apart": 0.03 / epoch} for epoch in (1, 2, 3)]
+def write_log(net: Path, errors: Iterable[tuple[int, float]]) -> None:
+    rows = [{"epoch": epoch, "error": error, "apart": error} for epoch, error in errors]
     plots.log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        network.Shape("H+ALL", 8),
-        network.Shape("ALL", 8, 4),
-        network.Shape("ALL", 8, piece_values=True),
-        network.Shape("MIRRORED(ALL)", 8),
-        network.Shape("MIRRORED(KING8*ALL)", 8),
-        network.Shape("H+V", 8),
-    ],
-    ids=str,
-)
+SHAPES = [network.Shape(name, 8) for name in ("H+ALL", "MIRRORED(ALL)", "MIRRORED(KING8*ALL)", "H+V")]
+SHAPES += [network.Shape("ALL", 8, 4), network.Shape("ALL", 8, piece_values=True)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_training_and_neurons_of_a_net_are_drawn(shape: network.Shape, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     net = save(tmp_path / "my.net", shape)
@@ -44,9 +37,9 @@ def test_training_and_neurons_of_a_net_are_drawn(shape: network.Shape, tmp_path:
     if neurons:
         assert set(plots.pictures_of(plots.load_run(net))) == neurons
     else:
-        with pytest.raises(LearnError, match="there is nothing to draw"):
-            plots.pictures_of(plots.load_run(net))
-    write_log(net)
+        with pytest.raises(CommandError, match=r"nothing to draw of '.*my\.net'"):
+            run_plot([str(net)])
+    write_log(net, [(1, 0.02), (2, 0.01), (3, 0.01)])
     assert run_plot([str(net), "--format", "svg"]) == 0
     assert {path.stem for path in tmp_path.glob("*.svg")} == {f"my-{name}" for name in {"training", *neurons}}
     assert all(path.read_bytes().lstrip().startswith(b"<?xml") for path in tmp_path.glob("*.svg"))
@@ -84,8 +77,7 @@ def test_the_picture_of_neurons_says_what_board_it_shows() -> None:
 def test_of_a_log_with_several_trainings_the_last_is_drawn(tmp_path: Path) -> None:
     net = save(tmp_path / "my.net", network.Shape("ALL", 8))
     trained = [(1, 0.5), (2, 0.4), (3, 0.3), (1, 0.25), (2, 0.24), (3, 0.23), (3, 0.22), (4, 0.21)]  # one went on at 3
-    rows = [{"epoch": epoch, "error": error, "apart": error} for epoch, error in trained]
-    plots.log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_log(net, trained)
     assert [row["error"] for row in plots.load_run(net).epochs] == [0.25, 0.24, 0.22, 0.21]
 
 
@@ -105,20 +97,13 @@ def test_with_two_layers_the_strongest_neurons_have_large_weights_behind_them() 
     assert plots.strongest(network.quantised(shape, layers, 200.0, {}))[0] == 5
 
 
-def test_a_damaged_log_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "row",
+    ["epoch 1", "{}", "5", '{"epoch": 1, "error": null, "apart": 0.1}', '{"epoch": 1e999, "error": 1, "apart": 1}'],
+)
+def test_a_damaged_log_is_named(tmp_path: Path, row: str) -> None:
     pytest.importorskip("matplotlib")
     net = save(tmp_path / "my.net", network.Shape("ALL", 8))
-    plots.log_of(net).write_text("epoch 1")
+    plots.log_of(net).write_text(f"{row}\n")
     with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
-        run_plot([str(net)])
-    for row in ("{}", "5", '{"epoch": 1, "error": null, "apart": 0.1}', '{"epoch": 1e999, "error": 1, "apart": 1}'):
-        plots.log_of(net).write_text(f"{row}\n")
-        with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
-            run_plot([str(net)])
-
-
-def test_a_net_without_a_picture_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    net = save(tmp_path / "my.net", network.Shape("H+V", 8))
-    with pytest.raises(CommandError, match=r"nothing to draw of '.*my\.net'"):
         run_plot([str(net)])

@@ -1,6 +1,5 @@
 """Sums of a net updated piece by piece: at each node of long games they are those from scratch, for every set."""
 
-import json
 import random
 from collections.abc import Callable
 
@@ -11,27 +10,23 @@ import pytest
 from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.core.board.move import NO_MOVE
-from merino.core.compiled.jit import entry
-from merino.core.compiled.memory import call_evaluation
+from merino.core.compiled import jit, memory
 from merino.engine.search.state import new_search_record
-from merino.eval.net.blocks import BLOCKS, Block
-from merino.eval.net.family import NetEvaluation
+from merino.eval.net import blocks, family, network, updates
 from merino.eval.net.features import features
-from merino.eval.net.network import Shape
-from merino.eval.net.updates import obstacle
 from tests.test_evaluation import STARTS
 from tests.test_net import random_net
 
 OFTEN_SEEN = ("MB", "PV", "H")  # mirrored or by the own king; `make test-nets` has each by itself
-EVERY_BLOCK = "+".join(["MIRRORED(MB+PV)", "(H+V)*KING8", *(name for name in BLOCKS if name not in OFTEN_SEEN)])
+EVERY_BLOCK = "+".join(["MIRRORED(MB+PV)", "(H+V)*KING8", *(name for name in blocks.BLOCKS if name not in OFTEN_SEEN)])
 BY_ROWS = "MIRRORED(KING8*ALL)"
 FROM_SCRATCH = ("H*V", "KING+D1*D2")
 PLIES = 80
 
 
-@entry
+@jit.entry
 def _score_at(records, ply):
-    return call_evaluation(records[0].evaluation, records[0], ply)
+    return memory.call_evaluation(records[0].evaluation, records[0], ply)
 
 
 def go_on(record: np.ndarray, ply: int, position: Position, move: int) -> None:
@@ -45,7 +40,7 @@ def go_on(record: np.ndarray, ply: int, position: Position, move: int) -> None:
     record[0]["plies"][ply]["move"], record[0]["positions"][ply + 1] = move, position.record[0]
 
 
-def play(evaluation: NetEvaluation, record: np.ndarray, fen: str, seed: int) -> None:
+def play(evaluation: family.NetEvaluation, record: np.ndarray, fen: str, seed: int) -> None:
     """Play a random game from a position, and compare each score with that from scratch."""
     draw, position = random.Random(seed), Position(fen)
     record[0]["positions"][0] = position.record[0]
@@ -64,7 +59,7 @@ def play(evaluation: NetEvaluation, record: np.ndarray, fen: str, seed: int) -> 
 
 def check_long_games(name: str) -> None:
     """Play games with a net of this feature set."""
-    evaluation, record = NetEvaluation(random_net(Shape(name, 32))), new_search_record()
+    evaluation, record = family.NetEvaluation(random_net(network.Shape(name, 32))), new_search_record()
     kept = evaluation.install(record)
     for seed, fen in enumerate(3 * STARTS):
         play(evaluation, record, fen, seed)
@@ -77,48 +72,40 @@ def test_sums_along_long_games_are_those_from_scratch(name: str) -> None:
 
 
 def test_every_block_is_updated_piece_by_piece_with_the_own_king() -> None:
-    for name in BLOCKS:
-        assert obstacle(features(name)) == "" == obstacle(features(f"KING*{name}+{name}"))
+    for name in blocks.BLOCKS:
+        assert updates.obstacle(features(name)) == "" == updates.obstacle(features(f"KING*{name}+{name}"))
 
 
-def test_what_cannot_be_updated_piece_by_piece_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_updated_piece_by_piece_says_why(shell) -> None:
     for name, said in zip(FROM_SCRATCH, ("H*V", "D1*D2"), strict=True):
-        assert obstacle(features(name)) == f"a move may change both factors of {said}"
-    assert main(["features", "H*V"]) == 0
-    assert "not updated piece by piece, as a move may change both factors of H*V" in capsys.readouterr().out
-    assert main(["features", "H*V", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["by_lists"] == "a move may change both factors of H*V"
-    assert main(["features", "H+V", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["by_lists"] == ""
+        assert updates.obstacle(features(name)) == f"a move may change both factors of {said}"
+    assert "not updated piece by piece, as a move may change both factors of H*V" in shell("features", "H*V")
+    assert shell("features", "H*V", "--json")["by_lists"] == "a move may change both factors of H*V"
+    assert shell("features", "H+V", "--json")["by_lists"] == ""
 
 
-@pytest.mark.parametrize("way", [Block.turned, Block.mirrored])
-def test_a_tuple_that_is_turned_or_mirrored_twice_is_itself(way: Callable[[Block, int], int]) -> None:
-    for block in BLOCKS.values():
-        twin = BLOCKS.get(block.twin, block)
+@pytest.mark.parametrize("way", [blocks.Block.turned, blocks.Block.mirrored])
+def test_a_tuple_that_is_turned_or_mirrored_twice_is_itself(way: Callable[[blocks.Block, int], int]) -> None:
+    for block in blocks.BLOCKS.values():
+        twin = blocks.BLOCKS.get(block.twin, block)
         seen = [way(block, index) for index in range(block.size)]
         assert sorted(seen) == list(range(twin.size))
         assert [way(twin, index) for index in seen] == list(range(block.size))
 
 
-def test_the_command_times_a_set_in_turns_with_all(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features", "KING*ALL", "--time", "--hidden", "32", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+def test_the_command_times_a_set_in_turns_with_all(shell) -> None:
+    printed = shell("features", "KING*ALL", "--time", "--hidden", "32", "--json")
     assert list(printed) == ["update_output_ns", "all_ns"] and min(printed.values()) > 1
-    assert main(["features", "ALL", "--time"]) == 0
-    assert " times ALL (" in capsys.readouterr().out
+    assert " times ALL (" in shell("features", "ALL", "--time")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("features ALL --time --hidden 0", "a net has 1 to 1024 neurons"),
-        ("features ALL --time --stats games.pgn", "give one of --stats, --time and a FEN"),
-        ("features ALL k7/8/8/8/8/8/8/K7 w - - 0 1 --time", "give one of --stats, --time and a FEN"),
-    ],
-)
-def test_what_cannot_be_timed_is_refused_with_a_reason(
-    words: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words.split()) in (1, 2)
-    assert said in capsys.readouterr().err
+NOT_TIMED = [
+    ("features ALL --time --hidden 0", "a net has 1 to 1024 neurons"),
+    ("features ALL --time --stats games.pgn", "give one of --stats, --time and a FEN"),
+    ("features ALL k7/8/8/8/8/8/8/K7 w - - 0 1 --time", "give one of --stats, --time and a FEN"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), NOT_TIMED)
+def test_what_cannot_be_timed_is_refused_with_a_reason(words: str, said: str, capsys) -> None:
+    assert main(words.split()) in (1, 2) and said in capsys.readouterr().err

@@ -11,19 +11,7 @@ from merino.app.explorer.state import RequestError
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
-from merino.engine.notation.san import (
-    MoveList,
-    MoveRejected,
-    line_text,
-    looks_like_move,
-    move_list,
-    move_number,
-    read_move,
-    san,
-    san_paragraph,
-    score_text,
-    without_move_number,
-)
+from merino.engine.notation import san as notation
 from merino.engine.search.limits import MATE_SCORE, Line, Score
 from merino.eval.outlook import expected_score
 from tests.talk import Talk
@@ -33,6 +21,8 @@ CHECK = "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3"
 PIN = "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/2N5/PPP2PPP/R1BQKBNR w KQkq - 1 3"
 PROMOTION = "8/P6k/8/3pP3/8/8/1R3R2/4K3 w - d6 0 1"
 CASTLING = "4k3/8/8/8/{}/8/8/R3K2R w {} - 0 1"
+LETTER = "4k3/8/8/8/8/2p5/1P6/4KB2 w - - 0 1"  # where b is a file and not a bishop
+ROOKS960 = "4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1"
 CHESS960 = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9"
 
 ACCEPTED = [
@@ -45,6 +35,10 @@ ACCEPTED = [
     (PROMOTION, "a8N a8=n a7a8n", "a7a8n"),
     (PROMOTION, "exd6 e5d6 ed6 exd6e.p.", "e5d6"),
     (PROMOTION, "Rbd2 b2d2 Rb2d2", "b2d2"),
+    (LETTER, "bc3", "b2c3"),
+    (ROOKS960, "O-O 0-0 c1f1 c1g1", "c1f1"),
+    (ROOKS960, "O-O-O c1b1", "c1b1"),
+    (ROOKS960, "Kd1", "c1d1"),
 ]
 
 REJECTED = [
@@ -91,66 +85,50 @@ REJECTED = [
     (START_FEN, "i4", "there is no square i4"),
     ("7k/5QQ1/8/8/8/8/8/K7 b - - 0 1", "Kh7", "there is no legal move: it is checkmate"),
     ("7k/5Q2/8/8/8/8/8/K7 b - - 0 1", "Kh7", "there is no legal move: it is stalemate"),
+    (LETTER, "bd3", ""),
+    (CHESS960, "O-O-O", "the bishop on d1 and the knight on e1 stand in the way"),
 ]
 
 
 @pytest.mark.parametrize(("fen", "texts", "uci"), ACCEPTED)
 def test_a_move_is_read_in_every_usual_spelling(fen: str, texts: str, uci: str) -> None:
-    position = Position(fen)
+    position = Position(fen, chess960=fen == ROOKS960)
     for text in texts.split():
-        assert position.uci(read_move(position, text)) == uci, text
+        assert position.uci(notation.read_move(position, text)) == uci, text
 
 
 @pytest.mark.parametrize(("fen", "text", "reason"), REJECTED)
 def test_a_move_is_refused_with_the_reason(fen: str, text: str, reason: str) -> None:
-    with pytest.raises(MoveRejected) as caught:
-        read_move(Position(fen), text)
-    assert str(caught.value).startswith(f"{text}: ")
-    assert reason in str(caught.value)
+    with pytest.raises(notation.MoveRejected) as caught:
+        notation.read_move(Position(fen, chess960=fen == CHESS960), text)
+    assert str(caught.value).startswith(f"{text}: ") and reason in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "hello", "board", "e", "4", "e44", "O-O-O-O", "é4", "e4 e5", "e2e4e5"])
 def test_what_has_not_the_form_of_a_move_is_not_taken_for_one(text: str) -> None:
-    assert not looks_like_move(text)
-    with pytest.raises(MoveRejected) as caught:
-        read_move(Position(), text)
+    assert not notation.looks_like_move(text)
+    with pytest.raises(notation.MoveRejected) as caught:
+        notation.read_move(Position(), text)
     assert caught.value.refusal is None
 
 
 def test_a_move_may_have_any_number_that_a_fen_may_have() -> None:
     position = Position("4k3/8/8/8/8/8/4P3/4K3 b - - 0 99999")
-    position.push(read_move(position, "99999...Kd7"))
-    assert move_number(position) == "100000." and san(position, read_move(position, "100000. e4")) == "e4"
-
-
-def test_a_file_letter_is_a_pawn_and_not_a_bishop() -> None:
-    position = Position("4k3/8/8/8/8/2p5/1P6/4KB2 w - - 0 1")
-    assert position.uci(read_move(position, "bc3")) == "b2c3"
-    with pytest.raises(MoveRejected):
-        read_move(position, "bd3")
+    position.push(notation.read_move(position, "99999...Kd7"))
+    assert (
+        notation.move_number(position) == "100000."
+        and notation.san(position, notation.read_move(position, "100000. e4")) == "e4"
+    )
 
 
 def test_taking_en_passant_out_of_a_pin_is_refused_with_the_pin() -> None:
     position = Position("4k3/3p4/8/K3P2r/8/8/8/8 b - - 0 1")
     position.push_uci("d7d5")
     for text in ("exd6", "e5d6"):
-        with pytest.raises(MoveRejected, match="the pawn on e5 is pinned: without it the king is in check from the ro"):
-            read_move(position, text)
-
-
-def test_castling_in_chess960_goes_by_letters_and_by_the_rook() -> None:
-    position = Position("4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1", chess960=True)
-    for text in ("O-O", "0-0", "c1f1", "c1g1"):
-        assert position.uci(read_move(position, text)) == "c1f1"
-    for text in ("O-O-O", "c1b1"):
-        assert position.uci(read_move(position, text)) == "c1b1"
-    assert position.uci(read_move(position, "Kd1")) == "c1d1"
-
-
-def test_castling_in_chess960_is_refused_with_the_reason() -> None:
-    position = Position(CHESS960, chess960=True)
-    with pytest.raises(MoveRejected, match="the bishop on d1 and the knight on e1 stand in the way"):
-        read_move(position, "O-O-O")
+        with pytest.raises(
+            notation.MoveRejected, match="the pawn on e5 is pinned: without it the king is in check from the ro"
+        ):
+            notation.read_move(position, text)
 
 
 def test_every_legal_move_is_read_back_from_its_short_notation() -> None:
@@ -159,10 +137,9 @@ def test_every_legal_move_is_read_back_from_its_short_notation() -> None:
     for _ in range(120):
         position = Position(board.fen())
         for move in position.legal_moves:
-            assert read_move(position, san(position, move)) == move
-            assert read_move(position, move.uci()) == move
-        legal = list(board.legal_moves)
-        board = chess.Board() if not legal else board
+            assert notation.read_move(position, notation.san(position, move)) == move
+            assert notation.read_move(position, move.uci()) == move
+        board = board if any(board.legal_moves) else chess.Board()
         board.push(draw.choice(list(board.legal_moves)))
 
 
@@ -175,9 +152,8 @@ def test_no_text_that_is_refused_lacks_a_reason() -> None:
             origin = draw.choice(["", draw.choice(files), draw.choice(ranks), draw.choice(files) + draw.choice(ranks)])
             text = draw.choice(pieces) + origin + draw.choice(files) + draw.choice(ranks) + draw.choice(["", "", "=Q"])
             try:
-                read_move(position, text)
-            except MoveRejected as rejection:
-                assert rejection.refusal is not None
+                notation.read_move(position, text)
+            except notation.MoveRejected as rejection:
                 assert rejection.refusal.reason
 
 
@@ -186,30 +162,25 @@ def test_a_paragraph_of_moves_keeps_each_number_with_its_move() -> None:
     for _ in range(40):
         position.push(position.legal_moves[0])
     for width in range(20, 60):
-        lines = san_paragraph(position, width).splitlines()
+        lines = notation.san_paragraph(position, width).splitlines()
         assert max(len(line) for line in lines) <= width
         assert not [line for line in lines if line.endswith(".")]
 
 
 # Scores and lines of a search as people read them.
 
-MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
+
+SCORES = [
+    (Score(35), ("+0.35", "-0.35")),
+    (Score(0), ("0.00", "0.00")),
+    (Score(MATE_SCORE - 3), ("+M2", "-M2")),
+    (Score(-MATE_SCORE + 2), ("-M1", "+M1")),
+]
 
 
-@pytest.mark.parametrize(
-    ("score", "turn", "text"),
-    [
-        (Score(35), WHITE, "+0.35"),
-        (Score(35), BLACK, "-0.35"),
-        (Score(0), BLACK, "0.00"),
-        (MATE_IN_TWO, WHITE, "+M2"),
-        (MATE_IN_TWO, BLACK, "-M2"),
-        (MATED_IN_ONE, WHITE, "-M1"),
-        (MATED_IN_ONE, BLACK, "+M1"),
-    ],
-)
-def test_a_score_is_stated_as_white_sees_it(score: Score, turn: int, text: str) -> None:
-    assert score_text(score, turn) == text
+@pytest.mark.parametrize(("score", "texts"), SCORES)
+def test_a_score_is_stated_as_white_sees_it(score: Score, texts: tuple[str, str]) -> None:
+    assert (notation.score_text(score, WHITE), notation.score_text(score, BLACK)) == texts
 
 
 def test_a_line_shows_depth_score_time_nodes_and_moves() -> None:
@@ -217,26 +188,19 @@ def test_a_line_shows_depth_score_time_nodes_and_moves() -> None:
     board.push_san("e4")
     position = Position(board.fen())
     line = Line(9, 12, 1, Score(-20), "lowerbound", 1_234_567, 1000, 0, 1500, (position.parse_uci("e7e5"),))
-    assert line_text(line, board) == "depth  9   +0.20!    1.5 s    1.2M nodes  1...e5"
-    assert line_text(line, board, is_narrow=True) == " 9  +0.20!   1.5 s  1.2M  1...e5"
-    assert "?" in line_text(line._replace(bound="upperbound"), board)
+    assert notation.line_text(line, board) == "depth  9   +0.20!    1.5 s    1.2M nodes  1...e5"
+    assert notation.line_text(line, board, is_narrow=True) == " 9  +0.20!   1.5 s  1.2M  1...e5"
+    assert "?" in notation.line_text(line._replace(bound="upperbound"), board)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "text"),
-    [
-        (9_999, "9999"),
-        (999_999, "1000k"),
-        (99_940_000, "99.9M"),
-        (99_999_999, "100M"),
-        (1_234_567_890, "1235M"),
-        (12_345_678_901, "12.3G"),
-        (1_234_567_890_123, "1235G"),
-    ],
-)
+NODES = (9_999, 999_999, 99_940_000, 99_999_999, 1_234_567_890, 12_345_678_901, 1_234_567_890_123)
+NODES_AS_SHOWN = ("9999", "1000k", "99.9M", "100M", "1235M", "12.3G", "1235G")
+
+
+@pytest.mark.parametrize(("nodes", "text"), list(zip(NODES, NODES_AS_SHOWN, strict=True)))
 def test_a_number_of_nodes_keeps_its_columns(nodes: int, text: str) -> None:
     line = Line(9, 12, 1, Score(0), "", nodes, 1000, 0, 1500, ())
-    assert line_text(line, chess.Board(), is_narrow=True) == f" 9    0.00   1.5 s {text:>5}  "
+    assert notation.line_text(line, chess.Board(), is_narrow=True) == f" 9    0.00   1.5 s {text:>5}  "
 
 
 def test_what_one_side_expects_the_other_does_not() -> None:
@@ -249,24 +213,24 @@ def test_what_one_side_expects_the_other_does_not() -> None:
 # Lists of moves as people type and paste them: one definition for the console and for the page.
 
 LISTS = [
-    ("1. e4 e5 2. Nf3", MoveList(["e4", "e5", "Nf3"], 1, False)),
-    ("1.e4 e5 2.Nf3 1/2-1/2", MoveList(["e4", "e5", "Nf3"], 1, False)),
-    ("1... e5 2. Nf3", MoveList(["e5", "Nf3"], 1, True)),
-    ("1\u2026e5", MoveList(["e5"], 1, True)),
-    ("e4 e5\n2. Nf3\tNc6 *", MoveList(["e4", "e5", "Nf3", "Nc6"], None, False)),
-    (" 12. O-O 0-0", MoveList(["O-O", "0-0"], 12, False)),
-    ("e42. Nf3", MoveList(["e42.", "Nf3"], None, False)),  # a number begins a word
-    ("* e4 1-0", MoveList(["*", "e4"], None, False)),  # only what ends the list is its result
-    ("1234567. e4", MoveList(["1234567.", "e4"], None, False)),
-    (f"{'9' * 5000}. e4", MoveList([f"{'9' * 5000}.", "e4"], None, False)),
-    ("1.", MoveList([], 1, False)),
-    ("", MoveList([], None, False)),
+    ("1. e4 e5 2. Nf3", notation.MoveList(["e4", "e5", "Nf3"], 1, False)),
+    ("1.e4 e5 2.Nf3 1/2-1/2", notation.MoveList(["e4", "e5", "Nf3"], 1, False)),
+    ("1... e5 2. Nf3", notation.MoveList(["e5", "Nf3"], 1, True)),
+    ("1\u2026e5", notation.MoveList(["e5"], 1, True)),
+    ("e4 e5\n2. Nf3\tNc6 *", notation.MoveList(["e4", "e5", "Nf3", "Nc6"], None, False)),
+    (" 12. O-O 0-0", notation.MoveList(["O-O", "0-0"], 12, False)),
+    ("e42. Nf3", notation.MoveList(["e42.", "Nf3"], None, False)),  # a number begins a word
+    ("* e4 1-0", notation.MoveList(["*", "e4"], None, False)),  # only what ends the list is its result
+    ("1234567. e4", notation.MoveList(["1234567.", "e4"], None, False)),
+    (f"{'9' * 5000}. e4", notation.MoveList([f"{'9' * 5000}.", "e4"], None, False)),
+    ("1.", notation.MoveList([], 1, False)),
+    ("", notation.MoveList([], None, False)),
 ]
 
 
 @pytest.mark.parametrize(("text", "found"), LISTS)
-def test_a_list_of_moves_is_split_into_numbers_moves_and_result(text: str, found: MoveList) -> None:
-    assert move_list(text) == found
+def test_a_list_of_moves_is_split_into_numbers_moves_and_result(text: str, found: notation.MoveList) -> None:
+    assert notation.move_list(text) == found
 
 
 @pytest.mark.parametrize(
@@ -274,19 +238,19 @@ def test_a_list_of_moves_is_split_into_numbers_moves_and_result(text: str, found
     [("1. e4", "e4"), ("3...Nf6", "Nf6"), ("7\u2026 d5", "d5"), ("1.", "1."), ("e4 2. d4", "e4 2. d4")],
 )
 def test_a_number_before_a_single_move_is_left_out(text: str, move: str) -> None:
-    assert without_move_number(text) == move
+    assert notation.without_move_number(text) == move
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1. e4 e5 2. Nf3 Nc6",
-        "1.e4 e5 2.Nf3 Nc6 *",
-        "e4\u2003e5 2. Nf3 2\u2026 Nc6",
-        "1. e4 1... e5",
-        "1. e4, e5, 2. Nf3, Nc6",
-    ],
-)
+TYPED = [
+    "1. e4 e5 2. Nf3 Nc6",
+    "1.e4 e5 2.Nf3 Nc6 *",
+    "e4\u2003e5 2. Nf3 2\u2026 Nc6",
+    "1. e4 1... e5",
+    "1. e4, e5",
+]
+
+
+@pytest.mark.parametrize("text", TYPED)
 def test_the_console_and_the_page_read_the_same_moves_in_a_list(talk: Talk, text: str) -> None:
     talk.say(text)
     assert [move["uci"] for move in read_text(text, None)["games"][0]["moves"]] == talk.moves != []

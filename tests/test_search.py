@@ -1,7 +1,5 @@
 """The search: mates exactly, draws as draws, limits kept, the same tree every time."""
 
-from __future__ import annotations
-
 import _thread
 import gc
 import threading
@@ -10,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
+from unittest.mock import Mock
 
 import chess
 import numpy as np
@@ -17,13 +16,9 @@ import pytest
 
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.compiled.jit import entry
-from merino.engine.search.bench import POSITIONS, run_bench
+from merino.engine.search import bench, parameters, search_run, transposition, tree
 from merino.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
-from merino.engine.search.parameters import EXCHANGE_VALUES, parameter_values
-from merino.engine.search.search_run import Budget, SearchRun
 from merino.engine.search.searcher import Searcher, think
-from merino.engine.search.transposition import TranspositionTable
-from merino.engine.search.tree import is_draw, make_null_move
 from merino.engine.search.worker import RootLine, Worker
 from merino.eval.families import default
 from tests.boards import KIWIPETE
@@ -68,31 +63,27 @@ def _fresh(searcher: Searcher) -> None:
 
 def line_of(searcher: Searcher, fen: str, limits: Limits) -> Line:
     """The last line of a search."""
-    line = searcher.search(fen, limits).line
-    assert line is not None
-    return line
+    return searcher.search(fen, limits).line
+
+
+def after(board: chess.Board, move: chess.Move) -> chess.Board:
+    board = board.copy(stack=False)
+    board.push(move)
+    return board
 
 
 def brute_force_mate(board: chess.Board, moves: int) -> bool:
     """Whether the side to move can force mate in at most `moves`, by trying everything."""
-    for move in list(board.legal_moves):
-        board.push(move)
-        if board.is_checkmate():
-            board.pop()
-            return True
-        answers = list(board.legal_moves) if moves > 1 else []
-        forced = bool(answers)
-        for answer in answers:
-            board.push(answer)
-            holds = not brute_force_mate(board, moves - 1)
-            board.pop()
-            if holds:
-                forced = False
-                break
-        board.pop()
-        if forced:
-            return True
-    return False
+    positions = [after(board, move) for move in board.legal_moves]
+    return (
+        any(position.is_checkmate() for position in positions)
+        or moves > 1
+        and any(
+            any(each.legal_moves)
+            and all(brute_force_mate(after(each, answer), moves - 1) for answer in each.legal_moves)
+            for each in positions
+        )
+    )
 
 
 @pytest.mark.parametrize(("fen", "mate"), MATES)
@@ -110,10 +101,6 @@ def test_a_forced_mate_is_found_with_its_exact_length_and_line(searcher: Searche
     assert full_width.score.mate == mate and full_width.depth <= 2 * mate
 
 
-def test_go_mate_ends_without_a_mate(searcher: Searcher) -> None:
-    assert line_of(searcher, "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", Limits(mate=1)).score.mate is None
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kind", [RuntimeError, SystemExit])
 def test_what_a_report_raises_ends_the_search_and_comes_out(kind: type[BaseException], threads: int) -> None:
@@ -127,20 +114,11 @@ def test_what_a_report_raises_ends_the_search_and_comes_out(kind: type[BaseExcep
     assert not searcher.searching and searcher.search("startpos", Limits(depth=1)).best is not None
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda searcher: searcher.set_hash(2),
-        lambda searcher: searcher.set_threads(2),
-        lambda searcher: searcher.set_evaluation(searcher._evaluation),
-        lambda searcher: searcher.clear(),
-    ],
-    ids=["hash", "threads", "evaluation", "clear"],
-)
-def test_what_changes_the_search_waits_for_one_that_runs(change: Callable[[Searcher], None]) -> None:
+@pytest.mark.parametrize("change", [("set_hash", 2), ("set_threads", 2), ("set_evaluation", default()), ("clear",)])
+def test_what_changes_the_search_waits_for_one_that_runs(change: tuple[str, ...]) -> None:
     searcher, results = Searcher(hash_mb=1), list[SearchResult]()
     searcher.start("startpos", Limits(infinite=True), lambda _: None, results.append)
-    changing = threading.Thread(target=change, args=(searcher,), daemon=True)
+    changing = threading.Thread(target=getattr(searcher, change[0]), args=change[1:], daemon=True)
     changing.start()
     changing.join(0.1)
     assert changing.is_alive() and searcher.searching
@@ -155,8 +133,7 @@ def test_searches_of_several_threads_follow_each_other_and_none_ends_the_next() 
     def nodes(number: int) -> int:
         if number % 3 == 0:
             searcher.set_hash(1 + number % 2)
-        line = searcher.search("startpos", Limits(nodes=5000)).line
-        return 0 if line is None else line.nodes
+        return line_of(searcher, "startpos", Limits(nodes=5000)).nodes
 
     with ThreadPoolExecutor(4) as threads:
         assert min(threads.map(nodes, range(12))) > 4000
@@ -200,62 +177,58 @@ def test_the_stronger_side_avoids_a_repetition(searcher: Searcher) -> None:
     position = Position("6k1/5ppp/8/8/8/8/5PPP/Q5K1 w - - 0 1")
     position.push_all(["a1b1", "g8h8", "b1a1", "h8g8", "a1b1", "g8h8", "b1a1", "h8g8"])
     result = searcher.search(position, Limits(depth=6))
-    assert result.line is not None
     assert result.line.score > 500
-    position.push(result.best or 0)
+    position.push(result.best)
     assert not position.is_repetition()
 
 
-def test_the_weaker_side_takes_a_perpetual_check(searcher: Searcher) -> None:
-    """White is far behind, but his queen checks on e8 and h5 for ever."""
-    assert line_of(searcher, "6k1/6p1/8/7Q/8/8/rq4PP/7K w - - 0 1", Limits(depth=9)).score == 0
+DRAWS_AND_A_MATE = [
+    ("6k1/6p1/8/7Q/8/8/rq4PP/7K w - - 0 1", Limits(depth=9), "cp 0"),  # far behind, with checks on e8 and h5
+    ("8/8/8/8/3k4/8/1R6/4K3 w - - 99 80", Limits(depth=5), "cp 0"),
+    ("k7/8/1K6/8/8/8/8/7R w - - 99 80", Limits(depth=3), "mate 1"),
+]
 
 
-def test_the_fifty_move_rule_counts_as_a_draw(searcher: Searcher) -> None:
-    assert line_of(searcher, "8/8/8/8/3k4/8/1R6/4K3 w - - 99 80", Limits(depth=5)).score == 0
+@pytest.mark.parametrize(("fen", "limits", "score"), DRAWS_AND_A_MATE)
+def test_fifty_moves_and_perpetual_check_draw_and_a_mate_on_the_hundredth_ply_counts(
+    searcher: Searcher, fen: str, limits: Limits, score: str
+) -> None:
+    assert line_of(searcher, fen, limits).score.uci() == score
 
 
-def test_a_mate_on_the_hundredth_ply_counts(searcher: Searcher) -> None:
-    assert line_of(searcher, "k7/8/1K6/8/8/8/8/7R w - - 99 80", Limits(depth=3)).score.mate == 1
+def test_go_mate_ends_without_a_mate(searcher: Searcher) -> None:
+    assert line_of(searcher, "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", Limits(mate=1)).score.mate is None
 
 
 def test_a_move_that_leaves_a_bare_king_without_one_is_no_mate(searcher: Searcher) -> None:
     """Qb6 is a stalemate, and there is no mate with this move."""
     result = searcher.search(position := Position("k7/8/8/1Q6/8/8/8/7K w - - 0 1"), Limits(depth=2))
-    assert result.line is not None and result.best is not None
-    assert result.line.score.mate is None
-    assert position.uci(result.best) != "b5b6"
+    assert result.line.score.mate is None and position.uci(result.best) != "b5b6"
 
 
-@pytest.mark.parametrize(
-    "fen",
-    [
-        "8/8/3b4/8/6N1/8/8/5K1k b - - 0 1",
-        "8/8/8/8/8/7K/4N2b/7k b - - 0 1",
-        "8/8/8/2b5/8/7K/4N3/7k b - - 0 1",
-        "5K1k/8/8/6N1/8/3b4/8/8 b - - 0 1",
-    ],
-)
+LONE_PIECES = [
+    "8/8/3b4/8/6N1/8/8/5K1k b - - 0 1",
+    "8/8/8/8/8/7K/4N2b/7k b - - 0 1",
+    "8/8/8/2b5/8/7K/4N3/7k b - - 0 1",
+    "5K1k/8/8/6N1/8/3b4/8/8 b - - 0 1",
+]
+
+
+@pytest.mark.parametrize("fen", LONE_PIECES)
 def test_a_lone_piece_walks_into_no_mate_in_one_by_another(searcher: Searcher, fen: str) -> None:
     position = Position(fen)
-    position.push(searcher.search(position, Limits(depth=6)).best or 0)
-    assert not [move for move in position.legal_moves if _mates(position, move)]
-
-
-def _mates(position: Position, move: int) -> bool:
-    position.push(move)
-    found = position.is_checkmate()
-    position.pop()
-    return found
+    position.push(searcher.search(position, Limits(depth=6)).best)
+    board = chess.Board(position.fen())
+    assert not [move for move in board.legal_moves if after(board, move).is_checkmate()]
 
 
 def test_the_same_search_gives_the_same_tree() -> None:
-    first, second = (run_bench(lambda text: None, depth=7)[0] for _ in range(2))
+    first, second = (bench.run_bench(lambda text: None, depth=7)[0] for _ in range(2))
     assert first == second > 1000
 
 
 def test_every_reported_line_is_legal_and_starts_with_the_best_move(searcher: Searcher) -> None:
-    for fen in POSITIONS[:4]:
+    for fen in bench.POSITIONS[:4]:
         lines: list[Line] = []
         result = searcher.search(Position(fen), Limits(depth=9), lines.append)
         for line in lines:
@@ -270,8 +243,7 @@ def test_the_first_line_is_the_best(searcher: Searcher) -> None:
     lines: list[Line] = []
     result = searcher.search(Position("7k/8/8/8/8/8/r5R1/7K w - - 0 1"), Limits(depth=2), lines.append)
     scores = [line.score for line in lines if line.depth == 2]
-    assert scores[0] > scores[-1]
-    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > scores[-1] and scores == sorted(scores, reverse=True)
     assert result.best == lines[-len(scores)].pv[0]
 
 
@@ -280,7 +252,6 @@ def test_lines_that_end_in_the_first_iteration_give_the_move_of_the_first(search
     searcher.clear()
     searcher.multipv = 48
     result = searcher.search(KIWIPETE, Limits(nodes=1))  # too few for all lines
-    assert result.line is not None and alone.line is not None
     assert result.line[:4] == alone.line[:4] and result.line.pv == alone.line.pv
     assert result.line.nodes > alone.line.nodes
 
@@ -331,8 +302,8 @@ def test_a_fail_high_gives_the_move_once_it_is_confirmed_whatever_is_shown(
 
 
 def test_a_line_that_failed_high_has_no_answer_to_its_move() -> None:
-    worker, seen = Worker(TranspositionTable(16), np.zeros(1, dtype=np.uint64), default()), 0
-    for fen in POSITIONS[:8]:
+    worker, seen = Worker(transposition.TranspositionTable(16), np.zeros(1, dtype=np.uint64), default()), 0
+    for fen in bench.POSITIONS[:8]:
         worker.set_root(Position(fen), full_width=False)
         guess = None
         for depth in range(1, 13):
@@ -362,8 +333,7 @@ def test_a_search_on_the_clock_ends_by_itself(searcher: Searcher) -> None:
     done, began = threading.Event(), time.perf_counter()
     searcher.start(Position(), Limits(movetime=300), lambda line: None, lambda result: done.set())
     try:
-        assert done.wait(20)
-        assert 0.15 < time.perf_counter() - began < 1.0
+        assert done.wait(20) and 0.15 < time.perf_counter() - began < 1.0
     finally:
         searcher.stop()
 
@@ -379,12 +349,11 @@ def test_an_infinite_search_waits_for_stop_even_with_a_mate(searcher: Searcher) 
 
 def test_a_stop_right_after_the_start_is_not_lost(searcher: Searcher) -> None:
     for _ in range(20):
-        results: list[object] = []
+        results: list[SearchResult] = []
         searcher.start(Position(), Limits(infinite=True), lambda line: None, results.append)
         searcher.stop()
         searcher.wait()
-        assert len(results) == 1
-        assert results[0].best is not None  # type: ignore[attr-defined]
+        assert [result.best is not None for result in results] == [True]
 
 
 def test_pondering_goes_on_under_the_clock_after_the_hit(searcher: Searcher) -> None:
@@ -401,7 +370,6 @@ def test_a_search_that_has_had_its_time_moves_at_once_after_the_hit(searcher: Se
     limits = Limits(time=(MAX_MS, MAX_MS), ponder=True)
     searcher.start(Position(), limits, lambda line: begun.set(), lambda result: done.set())
     assert begun.wait(20)
-    assert searcher._run is not None
     searcher._run.clock._began -= MAX_MS / 1000  # as if all this had been pondered
     searcher.ponder_hit()
     assert done.wait(20), "a move may take half a day"
@@ -417,7 +385,7 @@ def test_the_clock_does_not_run_while_pondering(searcher: Searcher) -> None:
 
 
 def test_a_clock_that_rings_as_its_search_ends_stops_no_later_one(searcher: Searcher) -> None:
-    run = SearchRun(searcher._conditions(()), Position(), Limits(depth=1), lambda line: None, None)
+    run = search_run.SearchRun(searcher._conditions(()), Position(), Limits(depth=1), lambda line: None, None)
     flag = run.conditions.stop_flag
     flag[0] = 0
     ringing = threading.Thread(target=run._time_is_up)
@@ -468,17 +436,13 @@ def test_the_search_keeps_to_the_advised_ones_of_the_moves_allowed(searcher: Sea
         searcher.wait()
         return found[0].best
 
-    assert best((), (a3,)) == a3
-    assert best((e4, a3), (a3,)) == a3
-    assert best((e4,), (a3, d4)) == e4
+    assert best((), (a3,)) == a3 and best((e4, a3), (a3,)) == a3 and best((e4,), (a3, d4)) == e4
 
 
-def test_the_budget_gets_of_each_iteration_what_its_line_says(
-    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_budget_gets_of_each_iteration_what_its_line_says(searcher: Searcher, monkeypatch) -> None:
     judged: list[tuple[int, int, float]] = []
     monkeypatch.setattr("merino.engine.search.iterative_deepening.MIN_NODES", 0)
-    monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: judged.append(what))
+    monkeypatch.setattr(search_run.Budget, "should_stop", lambda _, elapsed, *what: judged.append(what))
     lines: list[Line] = []
     fen = "8/8/8/3k4/8/p7/3K4/8 w - - 0 1"  # White slowly sees what the pawn is worth
     searcher.search(Position(fen), Limits(depth=9, time=(600_000, None)), lines.append)
@@ -488,8 +452,7 @@ def test_the_budget_gets_of_each_iteration_what_its_line_says(
     for before, line, (stable_seen, drop, share) in zip([None, *found], found, judged, strict=False):
         stable = stable + 1 if before and before.pv[0] == line.pv[0] else 0
         drops.append(before.score - line.score if before else 0)
-        assert (stable_seen, drop) == (stable, drops[-1])
-        assert 0 < share <= 1
+        assert (stable_seen, drop) == (stable, drops[-1]) and 0 < share <= 1
     assert min(drops) < 0 < max(drops)
 
 
@@ -497,9 +460,8 @@ def test_scores_near_the_fifty_move_rule_say_nothing_of_the_position_far_from_it
     searcher = Searcher(hash_mb=16)
     scores = {}
     for halfmove in (92, 80, 0):  # White mates in eight moves
-        line = searcher.search(Position(f"8/8/8/4k3/8/8/8/K2Q4 w - - {halfmove} 100"), Limits(depth=12)).line
-        assert line is not None
-        scores[halfmove] = int(line.score)
+        fen = f"8/8/8/4k3/8/8/8/K2Q4 w - - {halfmove} 100"
+        scores[halfmove] = int(line_of(searcher, fen, Limits(depth=12)).score)
     assert scores[92] == 0 and min(scores[80], scores[0]) > 900
 
 
@@ -511,28 +473,27 @@ def test_threads_share_the_work(searcher: Searcher) -> None:
 
 def test_a_forced_reply_on_the_clock_comes_at_once(searcher: Searcher) -> None:
     began = time.perf_counter()
-    result = searcher.search(Position("k7/8/8/8/8/8/1q6/K7 w - - 0 1"), Limits(time=(60000, 60000)))
-    assert result.best is not None
+    assert searcher.search("k7/8/8/8/8/8/1q6/K7 w - - 0 1", Limits(time=(60000, 60000))).best is not None
     assert time.perf_counter() - began < 0.5
 
 
 ROUND_VALUES = (100, 400, 400, 600, 1200)
 
 
-@pytest.mark.parametrize(
-    ("fen", "move", "gain"),
-    [
-        ("4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1", "e4d5", 100),
-        ("3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1", "e4d5", 100),  # the queen guards what took
-        ("3rk3/8/4p3/3p4/8/8/8/3QK3 w - - 0 1", "d1d5", 100 - 1200),
-        ("3rk3/8/8/8/8/8/8/3QK3 w - - 0 1", "d1d3", -1200),  # a quiet move into the rook's line
-        ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 100),
-        ("4k3/1P6/8/8/8/8/8/4K3 w - - 0 1", "b7b8q", 1200 - 100),
-        ("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "e1g1", 0),
-    ],
-)
+EXCHANGES = [
+    ("4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1", "e4d5", 100),
+    ("3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1", "e4d5", 100),  # the queen guards what took
+    ("3rk3/8/4p3/3p4/8/8/8/3QK3 w - - 0 1", "d1d5", 100 - 1200),
+    ("3rk3/8/8/8/8/8/8/3QK3 w - - 0 1", "d1d3", -1200),  # a quiet move into the rook's line
+    ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 100),
+    ("4k3/1P6/8/8/8/8/8/4K3 w - - 0 1", "b7b8q", 1200 - 100),
+    ("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", "e1g1", 0),
+]
+
+
+@pytest.mark.parametrize(("fen", "move", "gain"), EXCHANGES)
 def test_an_exchange_gains_what_counting_it_out_by_hand_gives(fen: str, move: str, gain: int) -> None:
-    values = parameter_values(dict(zip(EXCHANGE_VALUES, ROUND_VALUES, strict=True)))
+    values = parameters.parameter_values(dict(zip(parameters.EXCHANGE_VALUES, ROUND_VALUES, strict=True)))
     searcher = Searcher(hash_mb=1, parameters=values)
     position = Position(fen)
     assert searcher.exchange_gain(position, position.parse_uci(move)) == gain
@@ -540,13 +501,13 @@ def test_an_exchange_gains_what_counting_it_out_by_hand_gives(fen: str, move: st
 
 @entry
 def _draw_after_a_pass(records):
-    make_null_move(records[0], 0)
-    return is_draw(records[0], 1), records[0].positions[1].halfmove
+    tree.make_null_move(records[0], 0)
+    return tree.is_draw(records[0], 1), records[0].positions[1].halfmove
 
 
 @pytest.mark.parametrize("halfmove", [0, 40, 98, 99])
 def test_a_null_move_is_no_step_toward_the_fifty_move_rule(halfmove: int) -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
+    worker = Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(f"4k3/pp3p2/8/8/8/8/PPP2PPP/R3K3 w - - {halfmove} 80"), full_width=False)
     assert _draw_after_a_pass(worker.record) == (False, 0)
 
@@ -554,49 +515,31 @@ def test_a_null_move_is_no_step_toward_the_fifty_move_rule(halfmove: int) -> Non
 # A search watched without a terminal: what the display is shown, and how the search is cut short.
 
 
-class Record:
-    """A display that keeps what it is shown."""
-
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self.finished = 0
-
-    def show(self, line: Line) -> None:
-        self.lines.append(line)
-
-    def finish(self) -> None:
-        self.finished += 1
-
-
-def never() -> bool:
-    return False
+def watched(searcher: FakeSearcher, display: Mock, is_hurried=lambda: False) -> tuple[SearchResult, bool]:
+    return think(searcher, Position(), Limits(), display, is_hurried)
 
 
 def test_the_display_is_shown_each_line_and_the_end() -> None:
-    searcher, display = FakeSearcher(), Record()
+    searcher, display = FakeSearcher(), Mock()
     searcher.second_line = True
-    result, was_cut_short = think(searcher, Position(), Limits(), display, never)
-    assert [line.multipv for line in display.lines] == [1, 2] and display.finished == 1
-    assert not was_cut_short and result.best == display.lines[0].pv[0]
+    result, was_cut_short = watched(searcher, display)
+    lines = [call.args[0] for call in display.show.call_args_list]
+    assert [line.multipv for line in lines] == [1, 2] and display.finish.call_count == 1
+    assert not was_cut_short and result.best == lines[0].pv[0]
 
 
-def test_somebody_in_a_hurry_ends_the_search() -> None:
-    searcher, display = FakeSearcher(), Record()
+@pytest.mark.parametrize("by_ctrl_c", [False, True])
+def test_somebody_in_a_hurry_and_ctrl_c_end_the_search_and_raise_nothing(by_ctrl_c: bool) -> None:
+    searcher, display = FakeSearcher(), Mock()
     searcher.endless = True
-    result, was_cut_short = think(searcher, Position(), Limits(infinite=True), display, lambda: bool(display.lines))
-    assert was_cut_short and isinstance(result, SearchResult) and display.finished == 1
-
-
-def test_ctrl_c_ends_the_search_and_raises_nothing() -> None:
-    searcher, display = FakeSearcher(), Record()
-    searcher.endless = True
-    searcher.on_start = _thread.interrupt_main
-    _, was_cut_short = think(searcher, Position(), Limits(infinite=True), display, never)
-    assert was_cut_short
+    if by_ctrl_c:
+        searcher.on_start = _thread.interrupt_main
+    result, was_cut_short = watched(searcher, display, lambda: not by_ctrl_c and display.show.called)
+    assert was_cut_short and isinstance(result, SearchResult) and display.finish.call_count == 1
 
 
 def test_after_the_search_ctrl_c_interrupts_again() -> None:
-    think(FakeSearcher(), Position(), Limits(), Record(), never)
+    watched(FakeSearcher(), Mock())
     with pytest.raises(KeyboardInterrupt):
         _thread.interrupt_main()
         threading.Event().wait(5)
@@ -604,9 +547,7 @@ def test_after_the_search_ctrl_c_interrupts_again() -> None:
 
 def test_a_search_can_be_watched_from_another_thread() -> None:
     heard: list[bool] = []
-    watcher = threading.Thread(
-        target=lambda: heard.append(think(FakeSearcher(), Position(), Limits(), Record(), never)[1])
-    )
+    watcher = threading.Thread(target=lambda: heard.append(watched(FakeSearcher(), Mock())[1]))
     watcher.start()
     watcher.join(20)
     assert heard == [False]

@@ -38,17 +38,13 @@ def test_each_side_has_its_own_clock() -> None:
 
 def test_a_move_time_is_used_up_but_for_the_overhead() -> None:
     plan = planned(Limits(movetime=1000))
-    assert plan.is_exact
-    assert plan.hard == 950
-    assert not plan.should_stop(900, 6, 0, 0.9)
+    assert plan.is_exact and plan.hard == 950 and not plan.should_stop(900, 6, 0, 0.9)
 
 
 def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settled() -> None:
     plan = planned(Limits(time=(60_000, None)))
-    assert plan.should_stop(plan.soft, 6, 0, 0.5)
-    assert not plan.should_stop(plan.soft, 0, 0, 0.5)
-    assert not plan.should_stop(plan.soft, 6, 100, 0.5)
-    assert plan.should_stop(plan.hard, 0, 100, 0.5)
+    assert plan.should_stop(plan.soft, 6, 0, 0.5) and not plan.should_stop(plan.soft, 0, 0, 0.5)
+    assert not plan.should_stop(plan.soft, 6, 100, 0.5) and plan.should_stop(plan.hard, 0, 100, 0.5)
 
 
 def test_what_was_pondered_counts_unless_the_time_is_exact() -> None:
@@ -63,8 +59,7 @@ def test_what_was_pondered_counts_unless_the_time_is_exact() -> None:
 
 def test_what_a_move_took_of_the_nodes_shows_how_sure_it_is() -> None:
     plan = planned(Limits(time=(60_000, None)))
-    assert plan.should_stop(plan.soft, 3, 0, 0.9)
-    assert not plan.should_stop(plan.soft, 3, 0, 0.3)
+    assert plan.should_stop(plan.soft, 3, 0, 0.9) and not plan.should_stop(plan.soft, 3, 0, 0.3)
     numbers = NUMBERS | {"clock_node_share": 0, "clock_falling_score": 0}
     indifferent = planned(Limits(time=(60_000, None)), numbers=numbers)
     assert indifferent.should_stop(indifferent.soft, 3, 100, 0.3)

@@ -12,22 +12,11 @@ import pytest
 from merino.core.board.game import Position
 from merino.engine.search import choice as chooser
 from merino.engine.search import known_openings
+from merino.engine.search import strength as levels
 from merino.engine.search.bench import POSITIONS
 from merino.engine.search.choice import COLUMNS, DEEP_SIGHTS, People
 from merino.engine.search.limits import Limits, Line
 from merino.engine.search.searcher import Searcher
-from merino.engine.search.strength import (
-    FILE,
-    FULL_LEVEL,
-    LADDERS,
-    MAX_ELO,
-    MIN_ELO,
-    NETS,
-    TERMS,
-    Strength,
-    at_elo,
-    at_level,
-)
 from merino.engine.search.warmup import warm_up
 from merino.eval.families import default, load, load_net
 from tools.calibrate_strength import digest
@@ -53,26 +42,29 @@ def _fresh(searcher: Searcher) -> None:
 # The scale
 
 
-@pytest.mark.parametrize("kind", [TERMS, NETS])
+@pytest.mark.parametrize("kind", [levels.TERMS, levels.NETS])
 def test_a_stronger_player_sees_no_less_sharply_and_a_rung_as_measured(kind: str) -> None:
-    sights = [Strength(elo).sights(kind) for elo in range(MIN_ELO, MAX_ELO + 1, 10)]
+    sights = [levels.Strength(elo).sights(kind) for elo in range(levels.MIN_ELO, levels.MAX_ELO + 1, 10)]
     assert all(low <= high for weaker, stronger in pairwise(sights) for low, high in zip(weaker, stronger, strict=True))
     assert all(sum(weaker) < sum(stronger) for weaker, stronger in pairwise(sights))
-    for rung in LADDERS[kind].rungs:
-        assert Strength(rung.elo).sights(kind) == pytest.approx(rung.sights)
+    for rung in levels.LADDERS[kind].rungs:
+        assert levels.Strength(rung.elo).sights(kind) == pytest.approx(rung.sights)
 
 
 def test_the_ladders_were_measured_with_what_is_shipped() -> None:
     """If it fails: python -m tools.calibrate_strength, and --kind nets; then docs/gui.md."""
-    assert LADDERS[TERMS].measured_with == digest(default())
-    assert LADDERS[NETS].measured_with == digest(load_net(NET))
+    assert levels.LADDERS[levels.TERMS].measured_with == digest(default())
+    assert levels.LADDERS[levels.NETS].measured_with == digest(load_net(NET))
 
 
 def test_levels_span_the_ladder_and_the_last_is_full_strength() -> None:
-    assert at_level(0) == at_elo(MIN_ELO)
-    assert at_level(FULL_LEVEL - 1) == at_elo(MAX_ELO)
-    assert at_level(FULL_LEVEL) is None and (at_elo(0), at_elo(9999)) == (at_elo(MIN_ELO), at_elo(MAX_ELO))
-    elos = [strength.elo for strength in map(at_level, range(FULL_LEVEL)) if strength]
+    assert levels.at_level(0) == levels.at_elo(levels.MIN_ELO)
+    assert levels.at_level(levels.FULL_LEVEL - 1) == levels.at_elo(levels.MAX_ELO)
+    assert levels.at_level(levels.FULL_LEVEL) is None and (levels.at_elo(0), levels.at_elo(9999)) == (
+        levels.at_elo(levels.MIN_ELO),
+        levels.at_elo(levels.MAX_ELO),
+    )
+    elos = [strength.elo for strength in map(levels.at_level, range(levels.FULL_LEVEL)) if strength]
     assert elos == sorted(set(elos))
 
 
@@ -81,8 +73,7 @@ def test_levels_span_the_ladder_and_the_last_is_full_strength() -> None:
 
 def drawn_moves(searcher: Searcher, limits: Limits, count: int, position: Position | str = QUIET) -> Counter[str]:
     position = Position(position) if isinstance(position, str) else position
-    moves = (searcher.search(position, limits).best for _ in range(count))
-    return Counter(position.uci(move) for move in moves if move is not None)
+    return Counter(position.uci(searcher.search(position, limits).best) for _ in range(count))
 
 
 def test_weak_play_varies_and_the_same_seed_repeats_it_whatever_was_searched_before(searcher: Searcher) -> None:
@@ -90,24 +81,24 @@ def test_weak_play_varies_and_the_same_seed_repeats_it_whatever_was_searched_bef
         searcher.random = Random(7)
         return list(drawn_moves(searcher, Limits(depth=4), 12).elements())
 
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     first = moves()
     assert len(set(first)) > 2
     searcher.strength = None
     searcher.search(Position(QUIET), Limits(nodes=3000))
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     assert moves() == first
 
 
 def test_a_strong_player_sees_what_a_weak_one_may_miss(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MAX_ELO)
+    searcher.strength = levels.at_elo(levels.MAX_ELO)
     assert drawn_moves(searcher, Limits(), 10, HANGING_QUEEN)["e4d5"] == 10
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     assert drawn_moves(searcher, Limits(), 40, HANGING_QUEEN)["e4d5"] > 20
 
 
 def test_a_mate_in_sight_is_not_given_away(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = "6k1/5ppp/8/8/8/7q/5PPP/R5K1 w - - 0 1"
     assert set(drawn_moves(searcher, Limits(), 10, position)) == {"a1a8"}
 
@@ -116,21 +107,19 @@ def test_a_mate_in_sight_is_not_given_away(searcher: Searcher) -> None:
 def test_even_the_weakest_level_mates_with_queen_or_rook(searcher: Searcher, fen: str) -> None:
     position = Position(fen)
     while position.outcome() is None:
-        searcher.strength = at_elo(MIN_ELO) if len(position.moves) % 2 == 0 else None
-        best = searcher.search(position, Limits(nodes=30_000 if searcher.strength else 500)).best
-        assert best is not None
-        position.push(best)
+        searcher.strength = levels.at_elo(levels.MIN_ELO) if len(position.moves) % 2 == 0 else None
+        position.push(searcher.search(position, Limits(nodes=30_000 if searcher.strength else 500)).best)
     assert position.is_check() and len(position.moves) < 80
 
 
 def test_a_pawn_becomes_no_rook_or_bishop(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     moves = drawn_moves(searcher, Limits(), 30, "3q2k1/1P3ppp/8/8/8/8/5PPP/1R4K1 w - - 0 1")  # no mate is in sight
     assert moves["b7b8q"] > 15 and not {"b7b8r", "b7b8b"} & set(moves)
 
 
 def test_in_the_first_moves_every_level_mostly_follows_a_known_opening(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     moves = drawn_moves(searcher, Limits(), 100, Position())
     assert moves["e2e4"] > 30 and moves["d2d4"] > 15
     assert sum(moves[move] for move in ("e2e4", "d2d4", "c2c4", "g1f3", "f2f4", "b2b3", "b2b4", "g2g3", "g2g4")) > 85
@@ -149,7 +138,7 @@ def test_who_is_winning_does_not_repeat_the_position(searcher: Searcher) -> None
     position = Position("6k1/5ppp/8/8/8/8/PPP2PPP/1Q4K1 w - - 0 1")
     for move in ("b1d1", "g8f8", "d1b1", "f8g8"):
         position.push_uci(move)
-    searcher.strength = at_elo(MAX_ELO)
+    searcher.strength = levels.at_elo(levels.MAX_ELO)
     assert "b1d1" not in drawn_moves(searcher, Limits(), 4, position)
 
 
@@ -160,25 +149,25 @@ def test_who_is_winning_does_not_repeat_the_position(searcher: Searcher) -> None
     ("elo", "limits", "most"),
     [
         (1500, Limits(movetime=60_000), len(Position(QUIET).legal_moves) * DEEP_SIGHTS[-1]),
-        (MAX_ELO, Limits(nodes=8000), 9024),
+        (levels.MAX_ELO, Limits(nodes=8000), 9024),
     ],
 )
 def test_nodes_are_what_weak_play_is_allowed_and_not_time(
     searcher: Searcher, elo: int, limits: Limits, most: int
 ) -> None:
-    searcher.strength = at_elo(elo)
+    searcher.strength = levels.at_elo(elo)
     line = searcher.search(Position(QUIET), limits).line
-    assert line is not None and line.nodes < most and line.time_ms < 5000
+    assert line.nodes < most and line.time_ms < 5000
 
 
 def test_a_choice_that_is_stopped_at_once_is_a_legal_move(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MAX_ELO)
+    searcher.strength = levels.at_elo(levels.MAX_ELO)
     position = Position(QUIET)
     assert searcher.search(position, Limits(movetime=1)).best in position.legal_moves
 
 
 def test_the_move_is_the_first_of_the_last_line_and_the_only_one_shown(searcher: Searcher) -> None:
-    searcher.strength, searcher.multipv = at_elo(MIN_ELO), 2
+    searcher.strength, searcher.multipv = levels.at_elo(levels.MIN_ELO), 2
     for _ in range(10):
         lines: list[Line] = []
         result = searcher.search(Position(QUIET), Limits(depth=30), lines.append)
@@ -187,7 +176,7 @@ def test_the_move_is_the_first_of_the_last_line_and_the_only_one_shown(searcher:
 
 
 def test_weak_play_keeps_to_the_moves_asked_for(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = Position(QUIET)
     wanted = position.legal_moves[:2]
     drawn = drawn_moves(searcher, Limits(depth=2, search_moves=wanted), 20)
@@ -196,26 +185,25 @@ def test_weak_play_keeps_to_the_moves_asked_for(searcher: Searcher) -> None:
 
 
 def test_a_single_legal_move_is_played(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = Position("7k/8/8/8/8/8/1r6/K7 w - - 0 1")
     assert searcher.search(position, Limits(time=(60_000, 60_000))).best == position.legal_moves[0]
 
 
 def test_helper_threads_do_not_make_weak_play_stronger(searcher: Searcher) -> None:
-    searcher.strength = at_elo(1500)
+    searcher.strength = levels.at_elo(1500)
     alone = searcher.search(Position(QUIET), Limits(movetime=60_000)).line
     searcher.set_threads(2)
     searcher.random = Random(1)
     together = searcher.search(Position(QUIET), Limits(movetime=60_000)).line
-    assert alone is not None and together is not None
     assert together.nodes < alone.nodes + 1000 and alone.pv[0] == together.pv[0]
 
 
 @pytest.mark.parametrize("evaluation", [NET, "full.txt"])
 def test_levels_play_with_every_kind_of_evaluation(searcher: Searcher, evaluation: str) -> None:
-    searcher.set_evaluation(load_net(evaluation) if evaluation == NET else load(FILE.with_name(evaluation)))
+    searcher.set_evaluation(load_net(evaluation) if evaluation == NET else load(levels.FILE.with_name(evaluation)))
     try:
-        searcher.strength = at_elo(1200)
+        searcher.strength = levels.at_elo(1200)
         assert len(drawn_moves(searcher, Limits(), 12)) > 1
     finally:
         searcher.set_evaluation(default())
@@ -227,7 +215,7 @@ def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(
     likings = np.zeros(len(COLUMNS))
     likings[COLUMNS.index("same piece again")] = 19.0
     monkeypatch.setattr(chooser, "people", lambda: People(0.0, 0.0, 0.0, likings, 0 * likings))
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = Position(QUIET)
     first = position.legal_moves[0]
     position.push(first)
@@ -237,7 +225,7 @@ def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(
 
 
 def test_levels_castle_rather_than_step_out_with_the_king(searcher: Searcher) -> None:
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = "r1bqkb1r/ppp2ppp/2np1n2/4p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R w KQkq - 0 6"
     moves = drawn_moves(searcher, Limits(), 100, position)
     assert moves["e1g1"] > 8 and moves["e1g1"] > moves["e1d2"] + moves["e1e2"] + moves["e1f1"]
@@ -251,11 +239,10 @@ def test_analysis_is_never_weakened_and_full_strength_comes_back(searcher: Searc
     limits = Limits(mate=3) if why == "mate" else Limits(depth=6)
     searcher.is_analysing = why == "analysing"
     full = searcher.search(Position(QUIET), limits).line
-    searcher.strength = at_elo(MIN_ELO)
+    searcher.strength = levels.at_elo(levels.MIN_ELO)
     if why == "no limit":
         searcher.search(Position(QUIET), limits)
         searcher.strength = None
     searcher.clear()
     other = searcher.search(Position(QUIET), limits).line
-    assert full is not None and other is not None
     assert (other.nodes, other.pv) == (full.nodes, full.pv)

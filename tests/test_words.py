@@ -1,6 +1,5 @@
 """A net explained by the terms: the account adds up, recovers the terms where they are all there is, and has its R2."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,21 +7,16 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN, to_fen
 from merino.core.board.game import Position
 from merino.core.board.position import POSITION
 from merino.engine.report import phrases
-from merino.engine.report.phrases import phrase
 from merino.eval.families import default, load_evaluation
-from merino.eval.linear.compiled import NUMBER_OF_TERMS
-from merino.eval.linear.registry import TERMS
-from merino.eval.linear.sets import SETS, set_named
+from merino.eval.linear import compiled, registry, sets
 from merino.eval.linear.weights import SHIPPED
-from merino.eval.net.family import NetEvaluation
-from merino.eval.net.file import digest, load_net
+from merino.eval.net import family, file
 from merino.formats.packed import pack, unpack
-from merino.study import accounts
+from merino.study import accounts, errors, reporting
 from merino.study.accounts import (
     account_around,
     account_for,
@@ -36,8 +30,6 @@ from merino.study.accounts import (
     whole_account,
     without_pieces,
 )
-from merino.study.errors import StudyError
-from merino.study.reporting import report_alone, with_words
 
 MIDDLEGAME = "r1bq1rk1/pp3ppp/2n1p3/3n4/1b1P4/2N1BN2/PP3PPP/R2QKB1R w KQ - 0 10"
 ENDGAME = "8/5pk1/6p1/8/1P6/4B1P1/5PK1/2b5 b - - 0 50"
@@ -64,13 +56,13 @@ def test_terms_and_rest_are_the_score(fen: str) -> None:
     words = in_words(position.record, evaluation)
     score = int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
     assert sum(term.cp for term in words.terms) + words.rest == pytest.approx(score)
-    assert [term.name for term in words.terms] == [term.name for term in TERMS]
+    assert [term.name for term in words.terms] == [term.name for term in registry.TERMS]
     assert 0 < words.r2 < 1
 
 
 def test_the_draw_rules_are_no_part_of_what_a_net_sees_beyond_the_terms() -> None:
     evaluation, position = load_evaluation("gen12"), Position("4k3/5p2/8/3b4/8/P3B3/5P2/4K3 w - - 0 90")
-    report = with_words(report_alone(position, evaluation), position.record, evaluation)
+    report = reporting.with_words(reporting.report_alone(position, evaluation), position.record, evaluation)
     assert report.words and report.static.rule and abs(report.static.rule_cp) > 2
     result = sum(term.cp for term in report.words.terms) + report.words.rest
     assert result == pytest.approx(report.static.sum_cp, abs=0.5)
@@ -82,12 +74,9 @@ def test_the_draw_rules_are_no_part_of_what_a_net_sees_beyond_the_terms() -> Non
 
 
 def test_an_account_that_explains_nothing_says_so() -> None:
-    stalemate = Position("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
-    words = in_words(stalemate.record, load_evaluation("gen12"))
-    assert words.r2 < 0 and words.sentences[-1].endswith("the terms do not explain how moves change the score.")
-    mate = Position("R5k1/5ppp/8/8/8/8/8/K7 b - - 0 1")
-    words = in_words(mate.record, load_evaluation("gen12"))
-    assert words.r2 == 0 and words.sentences[-1].endswith("the terms do not explain how moves change the score.")
+    for ended in ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "R5k1/5ppp/8/8/8/8/8/K7 b - - 0 1"):
+        words = in_words(Position(ended).record, load_evaluation("gen12"))
+        assert words.r2 <= 0 and words.sentences[-1].endswith("the terms do not explain how moves change the score.")
 
 
 @pytest.mark.parametrize("fen", POSITIONS)
@@ -104,8 +93,10 @@ def test_many_scores_of_the_terms_give_back_all_weights() -> None:
     positions = walked(4000)
     account = account_of(columns_of(positions), default().white_scores(positions))
     assert account.r2 == pytest.approx(1, abs=1e-9)
-    seen = np.abs(columns_of(positions)[:, : 2 * NUMBER_OF_TERMS]).sum(axis=0) > 1
-    weights = np.concatenate([default().weights[:NUMBER_OF_TERMS], default().weights[-NUMBER_OF_TERMS:]])
+    seen = np.abs(columns_of(positions)[:, : 2 * compiled.NUMBER_OF_TERMS]).sum(axis=0) > 1
+    weights = np.concatenate(
+        [default().weights[: compiled.NUMBER_OF_TERMS], default().weights[-compiled.NUMBER_OF_TERMS :]]
+    )
     assert account.weights[seen] == pytest.approx(weights[seen], abs=0.5) and seen.sum() > 40
 
 
@@ -123,18 +114,21 @@ def test_an_account_of_shuffled_scores_explains_less() -> None:
     assert account_of(columns_of(positions), draw.permutation(scores)).r2 < 0.2
 
 
+def coefficients(account) -> np.ndarray:
+    return np.concatenate([account.weights, [account.to_move, account.constant]])
+
+
 def test_an_account_is_judged_by_positions_that_it_does_not_know() -> None:
     columns, draw = columns_of(walked(300)), np.random.default_rng(3)
     chance = draw.normal(0, 100, len(columns))
     account = account_of(columns, chance)
-    known = r2_of(chance, columns @ np.concatenate([account.weights, [account.to_move, account.constant]]))
+    known = r2_of(chance, columns @ coefficients(account))
     assert known > 0.04 and account.r2 < 0.02, "chance is not predicted, however well it is fitted"
     scores = columns @ draw.normal(0, 30, columns.shape[1]) + chance
     of_others = np.zeros(len(scores))
     for index in range(len(scores)):
         others = np.arange(len(scores)) != index
-        account = account_of(columns[others], scores[others])
-        of_others[index] = columns[index] @ np.concatenate([account.weights, [account.to_move, account.constant]])
+        of_others[index] = columns[index] @ coefficients(account_of(columns[others], scores[others]))
     assert account_of(columns, scores).r2 == pytest.approx(r2_of(scores, of_others), abs=0.02)
 
 
@@ -165,11 +159,7 @@ def test_neighbours_are_the_legal_moves_of_both_sides_and_the_replies() -> None:
         board.pop()
     board.push(chess.Move.null())
     assert len(neighbours(Position(MIDDLEGAME).record)) == expected + 1 + board.legal_moves.count()
-
-
-def test_in_check_nobody_passes() -> None:
-    assert {int(found["side"]) for found in neighbours(Position(IN_CHECK).record)[:2]} == {0}  # mate: no move either
-    assert len(neighbours(Position(IN_CHECK).record)) == 1
+    assert neighbours(Position(IN_CHECK).record)["side"].tolist() == [0], "in check nobody passes; this is a mate"
 
 
 def test_positions_without_one_or_two_pieces() -> None:
@@ -177,76 +167,60 @@ def test_positions_without_one_or_two_pieces() -> None:
     assert sorted(int((each["board"] != 6).sum()) for each in found) == [3, 3, 3, 4, 4, 4]
 
 
-def test_every_phrase_is_of_a_term_and_others_are_the_words_of_the_name() -> None:
-    assert set(phrases._PHRASES) <= {each.name for name in SETS for each, _ in set_named(name).to_read()}
-    assert phrase("NewTerm7thRank") == "new term7th rank"
-
-
 def test_the_account_of_gen12_comes_with_it_and_names_known_terms() -> None:
     account = account_for(load_evaluation("gen12"))
-    assert account is not None and set(account.weights) <= {term.name for term in TERMS}
+    assert set(account.weights) <= {term.name for term in registry.TERMS}
     assert account.all.r2 > 0.85 and account_for(load_evaluation("gen1")) is None and account_for(default()) is None
 
 
-def test_the_account_of_a_net_is_shown_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["account", "gen12"]) == 0
-    assert "KingPawnShield" in capsys.readouterr().out
-    assert main(["account", "gen1"]) == 1
-    assert "--positions" in capsys.readouterr().err
+def test_the_account_of_a_net_is_shown_and_written(tmp_path: Path, shell) -> None:
+    assert "KingPawnShield" in shell("account", "gen12") and "--positions" in shell("account", "gen1", status=1)
     out, positions = tmp_path / "own.account.json", tmp_path / "positions.txt"
     fens = (to_fen(position[None]) for position in walked(3000))
     positions.write_text("".join(f"{fen} | 0 | 0.5\n" for fen in fens))
-    assert main(["account", "gen12", "--positions", str(positions), "--out", str(out), "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = shell("account", "gen12", "--positions", str(positions), "--out", str(out), "--json")
     assert load_account(out).all.r2 == shown["all"]["r2"] > 0.5
 
 
 def test_all_that_a_net_adds_on_both_sides_alike_is_due_to_who_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     positions, none = walked(1500), np.zeros(1500)
     seen = unpack(pack(positions, none, none, none))  # with White to move, as in files
-    monkeypatch.setattr(NetEvaluation, "white_scores", lambda _, found: default().white_scores(found) / 4 + 20.0)
+    monkeypatch.setattr(family.NetEvaluation, "white_scores", lambda _, found: default().white_scores(found) / 4 + 20.0)
     account = whole_account(load_evaluation("gen1"), seen, "a test")
     assert account.constant == 0.0 and account.to_move == pytest.approx(20, abs=0.5) and account.all.r2 > 0.99
 
 
-def test_an_account_needs_positions_and_a_file_that_is_one(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="1000 positions"):
+def test_an_account_needs_positions() -> None:
+    with pytest.raises(errors.StudyError, match="1000 positions"):
         whole_account(load_evaluation("gen12"), walked(20), "a test")
-    broken = tmp_path / "x.account.json"
-    broken.write_text("{}")
-    with pytest.raises(StudyError, match="not the account of a net"):
-        load_account(broken)
 
 
-def test_an_account_is_shown_in_characters_that_print(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
-    account = account_for(load_evaluation("gen12"))
-    assert account is not None
-    strange = replace(account, source="a\x1b[2Jb\nc")
+def test_an_account_is_shown_in_characters_that_print(shell, monkeypatch) -> None:
+    strange = replace(account_for(load_evaluation("gen12")), source="a\x1b[2Jb\nc")
     monkeypatch.setattr(accounts, "account_for", lambda _: strange)
-    assert main(["account", "gen12"]) == 0
-    head, blank, _ = capsys.readouterr().out.split("\n", 2)
+    head, blank, _ = shell("account", "gen12").split("\n", 2)
     assert (head, blank) == (r"gen12 in the terms, from positions of a\x1b[2Jb\nc", "")
 
 
-def test_a_damaged_account_of_a_net_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    net = tmp_path / "my.net"
+def test_a_damaged_account_of_a_net_is_reported_and_one_of_another_is_no_hindrance(tmp_path: Path, shell) -> None:
+    net, account = tmp_path / "my.net", tmp_path / "my.account.json"
     net.write_bytes((SHIPPED / "gen1.net").read_bytes())
-    (tmp_path / "my.account.json").write_text("{}")
-    assert main(["account", str(net)]) == 1
-    assert capsys.readouterr().err.startswith(f"merino: account: '{tmp_path / 'my.account.json'}' is not the ac")
-
-
-def test_a_damaged_account_of_another_net_is_no_hindrance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    net = tmp_path / "my.net"
-    net.write_bytes((SHIPPED / "gen1.net").read_bytes())
-    (tmp_path / "other.account.json").write_text("{}")
+    account.write_text("{}")
+    said = shell("account", str(net), status=1)
+    assert said.startswith(f"merino: account: '{account}' is not the account of a net")
+    account.rename(tmp_path / "other.account.json")
     renamed = tmp_path / "renamed.account.json"
-    renamed.write_bytes(content_of(replace(account_for(load_evaluation("gen12")), net=digest(load_net(net)))))
+    renamed.write_bytes(content_of(replace(account_for(load_evaluation("gen12")), net=file.digest(file.load_net(net)))))
     assert account_for(load_evaluation(str(net))) == load_account(renamed)
-    assert main(["explain", START_FEN, "--evalfile", str(net)]) == 0
+    assert shell("explain", START_FEN, "--evalfile", str(net))
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", sets.SETS)
 def test_the_summary_knows_the_terms_of_every_set(name: str) -> None:
-    terms = [each for each, _ in set_named(name).to_read()]
+    terms = [each for each, _ in sets.set_named(name).to_read()]
     assert terms and all(phrases.group_of(each.name) is each.group for each in terms)
+
+
+def test_every_phrase_is_of_a_term_and_others_are_the_words_of_the_name() -> None:
+    assert set(phrases._PHRASES) <= {each.name for name in sets.SETS for each, _ in sets.set_named(name).to_read()}
+    assert phrases.phrase("NewTerm7thRank") == "new term7th rank"

@@ -1,7 +1,5 @@
 """`--cluster`: processes of this machine do what threads do, and what goes wrong is said in a sentence."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -10,9 +8,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -21,31 +19,28 @@ from merino.app.shell.cli import main
 from merino.core.common.files import lock
 from merino.core.common.work import ClusterAddress, Needs, RunName, WorkError, at_work, stop_here, threads
 from merino.eval.families import default, load_net
-from merino.eval.linear import sets
-from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE
-from merino.eval.net import play
-from merino.eval.net.family import NetEvaluation
+from merino.eval.linear import own_file, sets
+from merino.eval.net import family, play
 from merino.formats.openings import OpeningError
 from merino.lab.cluster import connection, workers
-from merino.lab.cluster.connection import ClusterSession, session
 from merino.lab.cluster.workers import Workers, difference, identity, inspect
 from merino.lab.tune.tuning import Tune, play_tune
+from merino.match import runner, statistics
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.games import Game, MatchError
 from merino.match.players import OtherPlayer, OwnPlayer
-from merino.match.runner import MatchOutput, play_match, run_match
-from merino.match.statistics import Sprt
 from tests.dask_processes import DaskCluster, kill, wait_for
 from tests.fake_remote import FakeRemote
 from tests.test_tune_games import configuration
 
-NODES = TimeControl(nodes=100)
+NODES, ENDLESS = TimeControl(nodes=100), TimeControl(nodes=10**12)  # with which a move would take weeks
+DUEL = OwnPlayer("a"), OwnPlayer("b")
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[ClusterSession]:
+def local() -> Iterator[connection.ClusterSession]:
     """Two processes for all tests of this module."""
-    with session(ClusterAddress(processes=2), Needs(), said.append) as found:
+    with connection.session(ClusterAddress(processes=2), Needs(), said.append) as found:
         yield found
 
 
@@ -54,6 +49,11 @@ said: list[str] = []
 
 def players() -> tuple[OwnPlayer, OwnPlayer]:
     return OwnPlayer("default"), OwnPlayer("net", load_net("gen1"))
+
+
+def is_free(local: connection.ClusterSession) -> bool:
+    """Whether its processes play a match to its end."""
+    return len(list(runner.play_match(MatchConfig(DUEL, NODES), 2, 2, executor=local.executor))) == 2
 
 
 def lines(games: list[Game]) -> list[object]:
@@ -105,13 +105,11 @@ def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys
         ("", "there is no Dask scheduler at"),
     ],
 )
-def test_where_no_scheduler_answers_a_sentence_says_so(
-    address: str, heard: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_no_scheduler_answers_a_sentence_says_so(address: str, heard: str, monkeypatch) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:  # which answers nothing
         wanted = ClusterAddress.read(address or f"127.0.0.1:{server.getsockname()[1]}")
-        with pytest.raises(WorkError, match=heard), session(wanted, Needs(), print):
+        with pytest.raises(WorkError, match=heard), connection.session(wanted, Needs(), print):
             pass
 
 
@@ -129,7 +127,7 @@ def test_a_worker_with_other_own_terms_gets_no_work(tmp_path: Path, monkeypatch:
         "import helper_of_a_worker\nfrom merino.terms import derived\nTERMS = derived('of_a_worker', 'greko2015')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(own))
+    monkeypatch.setenv(own_file.ENVIRONMENT_VARIABLE, str(own))
     for text in ("one = 1\n", "one = 2\n"):
         helper.write_text(text)
         sys.modules.pop("helper_of_a_worker", None)
@@ -147,7 +145,7 @@ def test_a_worker_with_other_own_terms_gets_no_work(tmp_path: Path, monkeypatch:
 def test_a_net_lays_out_its_own_arrays_where_it_is_sent() -> None:
     net = players()[1].evaluation
     again = pickle.loads(pickle.dumps(net))
-    assert isinstance(net, NetEvaluation) and isinstance(again, NetEvaluation)
+    assert isinstance(net, family.NetEvaluation) and isinstance(again, family.NetEvaluation)
     assert again.identity == net.identity
     assert again._numbers[play.INPUTS] == again._arrays[0].ctypes.data != net._numbers[play.INPUTS]
 
@@ -168,35 +166,35 @@ def test_a_run_that_was_stopped_from_elsewhere_ends_its_work() -> None:
 def test_openings_that_only_this_process_has_are_sent(tmp_path: Path) -> None:
     book = tmp_path / "book.epd"
     book.write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\nnonsense\n")
-    config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), NODES, openings=str(book), seed=5)
+    config = MatchConfig(DUEL, NODES, openings=str(book), seed=5)
     executor = FakeRemote(1)
-    games = play_match(config, 4, 1, executor=executor)
+    played = runner.play_match(config, 4, 1, executor=executor)
     found = []
     with pytest.raises(OpeningError, match="line 2"):
-        for game in games:
+        for game in played:
             found.append(game)
             book.unlink(missing_ok=True)
     executor.shutdown()
     assert [game.number for game in found] == [0, 1]
 
 
-def test_processes_play_the_games_of_threads_in_their_order(local: ClusterSession) -> None:
+def test_processes_play_the_games_of_threads_in_their_order(local: connection.ClusterSession) -> None:
     config = MatchConfig(players(), NODES, seed=4)
-    wanted = lines(list(play_match(config, 11, 2, 1)))
-    assert lines(list(play_match(config, 11, 2, 1, local.executor))) == wanted
+    wanted = lines(list(runner.play_match(config, 11, 2, 1)))
+    assert lines(list(runner.play_match(config, 11, 2, 1, local.executor))) == wanted
 
 
-def test_sprt_on_a_cluster_stops_after_the_same_games_as_here(local: ClusterSession, tmp_path: Path) -> None:
+def test_sprt_on_a_cluster_stops_after_the_same_games_as_here(local: connection.ClusterSession, tmp_path: Path) -> None:
     poor = OwnPlayer("poor", default().with_numbers({"VAL_N": 100, "VAL_B": 100}))
     config, found = MatchConfig((OwnPlayer("a"), poor), NODES, games=400), []
     for name, executor in (("here", None), ("there", local.executor)):
         pgn, state = tmp_path / f"{name}.pgn", tmp_path / f"{name}.json"
-        result = run_match(config, 2, Sprt(0, 50), MatchOutput(pgn=pgn, state=state), executor)
+        result = runner.run_match(config, 2, statistics.Sprt(0, 50), runner.MatchOutput(pgn=pgn, state=state), executor)
         found.append((result.tally.as_json(), pgn.read_text()))
     assert found[0] == found[1] and 0 < sum(found[0][0]["points"]) < 400
 
 
-def test_a_tune_on_a_cluster_gives_the_estimates_of_one_here(local: ClusterSession) -> None:
+def test_a_tune_on_a_cluster_gives_the_estimates_of_one_here(local: connection.ClusterSession) -> None:
     tunes = [Tune.new(configuration(pairs=12)) for _ in range(2)]
     for tune, executor in zip(tunes, (None, local.executor), strict=True):
         play_tune(tune, 2, lambda now: None, executor=executor)
@@ -204,72 +202,50 @@ def test_a_tune_on_a_cluster_gives_the_estimates_of_one_here(local: ClusterSessi
     assert [pair.y for pair in tunes[0].done] == [pair.y for pair in tunes[1].done]
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Ctrl-C does what it does on a terminal: in the background of a shell it would be ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-class Watched(FakeRemote):
-    """Notes how many pairs each block has."""
-
-    sizes: list[int]
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **others: Any) -> Future[Any]:
-        self.sizes.append(len(args[0].pairs))
-        return super().submit(work, *args, **others)
-
-
 def test_blocks_grow_to_a_second_of_play_and_become_small_towards_the_end() -> None:
-    remote = Watched(2)
-    remote.sizes = []
-    assert len(list(play_match(MatchConfig(players(), TimeControl(nodes=10)), 80, 1, executor=remote))) == 80
-    assert remote.sizes[:4] == [1] * 4 and max(remote.sizes) > 1 and remote.sizes[-1] == 1
-    assert sum(remote.sizes) == 40
+    remote = FakeRemote(2)
+    remote.submit = Mock(wraps=remote.submit)
+    assert len(list(runner.play_match(MatchConfig(players(), TimeControl(nodes=10)), 80, 1, executor=remote))) == 80
+    sizes = [len(call.args[1].pairs) for call in remote.submit.call_args_list]
+    assert sizes[:4] == [1] * 4 and max(sizes) > 1 and sizes[-1] == 1
+    assert sum(sizes) == 40
     remote.shutdown()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself a Ctrl-C there")
-@pytest.mark.usefixtures("interruptible")
-def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: ClusterSession) -> None:
-    config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))  # a move would take weeks
-    games = play_match(config, 8, 2, executor=local.executor)
+def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: connection.ClusterSession) -> None:
+    played = runner.play_match(MatchConfig(DUEL, ENDLESS), 8, 2, executor=local.executor)
     threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        next(games)
-    games.close()
-    quick = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), NODES)
-    assert len(list(play_match(quick, 2, 2, executor=local.executor))) == 2  # somebody is free again
+        next(played)
+    played.close()
+    assert is_free(local)
 
 
-def test_who_waits_for_an_executor_that_is_shut_gets_an_error(local: ClusterSession) -> None:
+def test_who_waits_for_an_executor_that_is_shut_gets_an_error(local: connection.ClusterSession) -> None:
     executor = type(local.executor)(local.executor.client, local.workers, "here")
-    endless = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))
     with threads(1) as pool:
-        playing = pool.submit(run_match, endless, 2, executor=executor)
+        playing = pool.submit(runner.run_match, MatchConfig(DUEL, ENDLESS), 2, executor=executor)
         while not executor.under_way:
             time.sleep(0.01)
         executor.shutdown()
         with pytest.raises(MatchError, match="the work was stopped"):
             playing.result()
-    quick = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), NODES)
-    assert len(list(play_match(quick, 2, 2, executor=local.executor))) == 2  # somebody is free again
+    assert is_free(local)
 
 
-def test_an_error_on_a_worker_names_it(local: ClusterSession) -> None:
+def test_an_error_on_a_worker_names_it(local: connection.ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OtherPlayer("x", ("/bin/true",))), NODES)
     with pytest.raises(MatchError, match=r"'x' does not start: .* \(worker tcp://127\.0\.0\.1:\d+\)$"):
-        list(play_match(config, 2, 2, executor=local.executor))
+        list(runner.play_match(config, 2, 2, executor=local.executor))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")
-def test_a_worker_that_is_killed_loses_no_game(local: ClusterSession) -> None:
-    config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=400), seed=9)
-    wanted = lines(list(play_match(config, 40, 2)))
+def test_a_worker_that_is_killed_loses_no_game(local: connection.ClusterSession) -> None:
+    config = MatchConfig(DUEL, TimeControl(nodes=400), seed=9)
+    wanted = lines(list(runner.play_match(config, 40, 2)))
     found = []
-    for game in play_match(config, 40, 2, executor=local.executor):
+    for game in runner.play_match(config, 40, 2, executor=local.executor):
         if not found:
             os.kill(next(iter(local.workers.ready.values()))["pid"], signal.SIGKILL)
         found.append(game)
@@ -356,10 +332,10 @@ def test_the_report_of_a_worker_that_answers_at_once_is_heard(monkeypatch: pytes
 
 
 def test_work_for_a_scheduler_that_is_gone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 1.5)
     with DaskCluster(tmp_path) as cluster:
         cluster.add()
-        with session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
+        with connection.session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
             assert found.executor.submit(abs, -1).result() == 1
             kill(cluster.scheduler)
             wait_for(lambda: found.executor.client.status == "closed", "the client gives up")
@@ -395,5 +371,5 @@ def test_a_worker_that_joins_later_does_not_prepare_for_sessions_that_ended(tmp_
     with DaskCluster(tmp_path) as cluster:
         cluster.add()
         for _ in range(2):
-            with session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
+            with connection.session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
                 assert found.executor.client.run_on_scheduler(names) == [found.workers.name]

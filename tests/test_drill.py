@@ -22,9 +22,7 @@ from merino.core.board.game import Position
 from merino.core.common.sealed import from_json
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.families import default
-from merino.lab.people import drill
-from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, load_progress, practice_from, renewed
-from merino.lab.people.games import PlayerGames, games_of_player
+from merino.lab.people import drill, games
 from merino.study.errors import StudyError
 from tests.pipes import pipe_with
 
@@ -41,19 +39,10 @@ GAME = """[White "Me"]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def exercise(fen: str = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", solution: str = "Ra8#") -> Exercise:
-    return Exercise(
-        fen,
-        "h3",
-        solution,
-        "mate missed",
-        "there was a mate in 1",
-        0.4,
-        3,
-        "Me - You",
-        "1.",
-        (solution,),
-        ("h6", solution.replace("#", "+")),
+def exercise(fen: str = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", solution: str = "Ra8#") -> drill.Exercise:
+    answers = ("h6", solution.replace("#", "+"))
+    return drill.Exercise(
+        fen, "h3", solution, "mate missed", "there was a mate in 1", 0.4, 3, "Me - You", "1.", (solution,), answers
     )
 
 
@@ -87,32 +76,28 @@ def quick_look(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], None]:
     return see
 
 
-def games_with(folder: Path, player: str, moves: str = "6. Rb1 h6") -> PlayerGames:
+def games_with(folder: Path, player: str, moves: str = "6. Rb1 h6") -> games.PlayerGames:
     """The game, with these moves from the sixth on."""
     path = folder / "mine.pgn"
     path.write_text(GAME.replace("6. Rb1 h6", moves))
-    return games_of_player(path, player)
+    return games.games_of_player(path, player)
 
 
 @pytest.mark.parametrize(("player", "scores", "ply"), [("Me", [0, -300, -300], 10), ("You", [0, 0, 300], 11)])
-def test_a_move_loses_what_its_player_has_less_after_it(
-    tmp_path: Path, quick_look: Callable[[list[int]], None], player: str, scores: list[int], ply: int
-) -> None:
-    games, judged = games_with(tmp_path, player), []
+def test_a_move_loses_what_its_player_has_less_after_it(tmp_path, quick_look, player, scores, ply) -> None:
+    played, judged = games_with(tmp_path, player), []
     quick_look(scores)
 
     def analyse(position: Position, *_: object) -> list[Line]:
         judged.append(position.fen())
         return []
 
-    assert drill.exercises_of(games, default(), analyse) == []
-    assert judged == [to_fen(games.games[0].positions[ply : ply + 1])]
+    assert drill.exercises_of(played, default(), analyse) == []
+    assert judged == [to_fen(played.games[0].positions[ply : ply + 1])]
 
 
 @pytest.mark.parametrize(("second", "is_asked"), [(-300, True), (250, False)])
-def test_a_position_with_two_good_moves_is_no_exercise(
-    tmp_path: Path, quick_look: Callable[[list[int]], None], second: int, is_asked: bool
-) -> None:
+def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, second, is_asked) -> None:
     quick_look([0, -300, -300])
 
     def analyse(position: Position, _: Limits, lines: int = 1) -> list[Line]:
@@ -128,7 +113,7 @@ def line_of(score: int, move: int) -> Line:
 
 
 def test_the_costliest_mistakes_come_first(tmp_path: Path, quick_look: Callable[[list[int]], None]) -> None:
-    games = games_with(tmp_path, "Me", "6. Rb1 Kf8 7. Ra1 Kg8 8. Rb1 h6")
+    played = games_with(tmp_path, "Me", "6. Rb1 Kf8 7. Ra1 Kg8 8. Rb1 h6")
     quick_look([300, 0, 300, 0, 300, 0, 0])
     answers = {6: -100, 7: 200, 8: 0}  # by the number of the move, for Black
 
@@ -137,7 +122,7 @@ def test_the_costliest_mistakes_come_first(tmp_path: Path, quick_look: Callable[
             return [line_of(300, position.parse_uci("g2g3")), line_of(-300, position.parse_uci("h2h3"))]
         return [line_of(answers[int(position.fen().split()[-1])], position.legal_moves[0])]
 
-    found = drill.exercises_of(games, default(), analyse)
+    found = drill.exercises_of(played, default(), analyse)
     assert [one.number for one in found] == ["7.", "8.", "6."]
     assert [one.loss for one in found] == sorted((one.loss for one in found), reverse=True)
 
@@ -147,15 +132,13 @@ def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tu
     path, place = tmp_path / "mine.pgn", tmp_path / "mine.pgn.drill.json"
     path.write_text(GAME)
     if not place.exists():
-        progress = Practice("", (exercise(),))
+        progress = drill.Practice("", (exercise(),))
         monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: list(progress.exercises))
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     return place, main(["drill", str(path), "--player", "Me", "--quiet"])
 
 
-def test_one_file_keeps_the_practice_of_one_player(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_file_keeps_the_practice_of_one_player(tmp_path, monkeypatch, capsys) -> None:
     place, _ = practise(tmp_path, monkeypatch, "Ra8")
     kept = place.read_bytes()
     capsys.readouterr()
@@ -164,15 +147,13 @@ def test_one_file_keeps_the_practice_of_one_player(
     assert place.read_bytes() == kept
 
 
-def test_a_player_spelt_with_other_capitals_goes_on_with_the_practice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_player_spelt_with_other_capitals_goes_on_with_the_practice(tmp_path, monkeypatch, capsys) -> None:
     place, _ = practise(tmp_path, monkeypatch, "Ra8")
-    first = load_progress(place)
+    first = drill.load_progress(place)
     (tmp_path / "mine.pgn").write_text(GAME.replace('"Me"', '"  mE "'))
     capsys.readouterr()
     assert main(["drill", str(tmp_path / "mine.pgn"), "--player", "Me", "--list", "--quiet"]) == 0
-    again = load_progress(place)
+    again = drill.load_progress(place)
     assert first is not None and again is not None and again.cards == first.cards and again.cards
 
 
@@ -186,9 +167,7 @@ def test_exports_report_how_many_exercises_they_have(tmp_path: Path, capsys: pyt
     assert main([*command, "--quiet"]) == 0 and capsys.readouterr().out == ""
 
 
-def test_a_move_found_is_asked_later_than_one_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_move_found_is_asked_later_than_one_missed(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     found, code = practise(tmp_path / "a", monkeypatch, "Ra8")
@@ -201,45 +180,41 @@ def test_a_move_found_is_asked_later_than_one_missed(
     assert "That is what you played: h6 answers it. Try again." in printed and "the piece on a1" in printed
     assert re.search(r"Ra2 is not the best: \S+ answers it, and leaves you \d+% of the points\.\n", printed)
     assert "The move is 1.Ra8#." in printed and "Found: 0." in printed
-    dues = [next(iter(load_progress(place).cards.values()))["due"] for place in (found, missed)]  # type: ignore[union-attr]
+    dues = [next(iter(drill.load_progress(place).cards.values()))["due"] for place in (found, missed)]  # type: ignore[union-attr]
     assert dues[0] > dues[1]
     practise(tmp_path / "a", monkeypatch, "Ra8")
     assert "Nothing is due." in capsys.readouterr().out
 
 
-def test_the_end_of_the_input_ends_the_session(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_end_of_the_input_ends_the_session(tmp_path, monkeypatch, capsys) -> None:
     place, code = practise(tmp_path, monkeypatch)
-    assert code == 0 and load_progress(place).cards == {}  # type: ignore[union-attr]
+    assert code == 0 and drill.load_progress(place).cards == {}  # type: ignore[union-attr]
 
 
-def test_drill_without_its_extra_asks_nothing_and_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_drill_without_its_extra_asks_nothing_and_says_what_to_install(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setitem(sys.modules, "fsrs", None)
     place, code = practise(tmp_path, monkeypatch, "Ra8")
     printed = capsys.readouterr()
     assert code == 1 and "what is better?" not in printed.out and "pip install 'merino-chess[drill]'" in printed.err
-    assert load_progress(place).cards == {}  # type: ignore[union-attr]
+    assert drill.load_progress(place).cards == {}  # type: ignore[union-attr]
 
 
 def test_what_is_due_comes_before_what_is_new() -> None:
     old, new = exercise(), exercise("6k1/5ppp/8/8/8/8/5PPP/1R4K1 w - - 0 1", "Rb8#")
-    progress = Practice("", (new, old))
+    progress = drill.Practice("", (new, old))
     due = progress.review(old, False, NOW)
     assert progress.due(due - timedelta(seconds=1)) == [new] and progress.due(due) == [old, new]
 
 
 def test_practice_survives_new_games(tmp_path: Path) -> None:
-    old = Practice("one", (exercise(),))
+    old = drill.Practice("one", (exercise(),))
     old.review(exercise(), True, NOW)
     other = exercise("6k1/5ppp/8/8/8/8/5PPP/1R4K1 w - - 0 1", "Rb8#")
-    progress = renewed(old, "two", [other])
+    progress = drill.renewed(old, "two", [other])
     assert progress.exercises == (other, exercise()) and progress.cards == old.cards
     progress.save(tmp_path / "p.json")
-    assert load_progress(tmp_path / "p.json") == progress
-    assert renewed(progress, "three", [exercise()]).exercises == (exercise(),)  # known before, and asked once
+    assert drill.load_progress(tmp_path / "p.json") == progress
+    assert drill.renewed(progress, "three", [exercise()]).exercises == (exercise(),)  # known before, and asked once
 
 
 @pytest.mark.parametrize(
@@ -260,7 +235,7 @@ def test_practice_survives_new_games(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_progress_is_refused(cards: dict[str, Any], exercises: dict[str, Any], tmp_path: Path) -> None:
-    progress, path = Practice("", (exercise(),)), tmp_path / "p.json"
+    progress, path = drill.Practice("", (exercise(),)), tmp_path / "p.json"
     progress.review(exercise(), True, NOW)
     progress.save(path)
     data = from_json(path.read_bytes(), "it")
@@ -268,30 +243,30 @@ def test_unusable_progress_is_refused(cards: dict[str, Any], exercises: dict[str
     next(iter(data["cards"].values())).update(cards)
     path.write_text(json.dumps(data), encoding="utf-8")  # as of 1.0, without a checksum
     with pytest.raises(StudyError, match=r"p\.json' is not the progress of practice"):
-        load_progress(path)
+        drill.load_progress(path)
 
 
 def test_an_exercise_may_castle_as_only_chess960_does() -> None:
     one = replace(exercise("4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1", "O-O"), refutation=("Kd7",))
-    assert Exercise.from_json(one.as_json()) == one
+    assert drill.Exercise.from_json(one.as_json()) == one
     assert drill.hint_for(one) == "It moves the piece on e1."
-    game = chess.pgn.read_game(io.StringIO(as_pgn([one])))
+    game = chess.pgn.read_game(io.StringIO(drill.as_pgn([one])))
     assert game is not None and not game.errors
     assert [node.san() for node in game.variations] == ["O-O", "h3"]
 
 
 def test_exercises_are_exported_as_other_programs_read_them() -> None:
     one = exercise()
-    game = chess.pgn.read_game(io.StringIO(as_pgn([one])))
+    game = chess.pgn.read_game(io.StringIO(drill.as_pgn([one])))
     assert game is not None and not game.errors and game.board().fen() == one.fen
     assert [node.san() for node in game.variations] == ["Ra8#", "h3"] and one.why in game.variations[0].comment
-    lines = as_anki([one]).splitlines()
+    lines = drill.as_anki([one]).splitlines()
     assert lines[0] == "#separator:tab" and lines[-1].count("\t") == 2 and one.fen in lines[-1]
 
 
 def test_names_with_quotes_stay_one_value_in_a_study() -> None:
     one = replace(exercise(), title='William "Bill" L. - B\\')
-    study = as_pgn([one, one])
+    study = drill.as_pgn([one, one])
     assert study.count('\n[White "William \\"Bill\\" L. - B\\\\"]\n') == 2
 
 
@@ -303,20 +278,20 @@ def test_games_through_a_pipe_make_no_exercises(tmp_path: Path, monkeypatch) -> 
         pipe_with(GAME.encode()) as pipe,
         pytest.raises(StudyError, match=rf"'/dev/fd/{pipe}' can be read only once: exercises need a file"),
     ):
-        practice_from(Path(f"/dev/fd/{pipe}"), "Me", place, 1, lambda: fail)
-    (games := tmp_path / "games.pgn").write_text(GAME)
-    assert practice_from(games, "Me", place, 1, lambda: fail).exercises == (exercise(),)
+        drill.practice_from(Path(f"/dev/fd/{pipe}"), "Me", place, 1, lambda: fail)
+    (played := tmp_path / "games.pgn").write_text(GAME)
+    assert drill.practice_from(played, "Me", place, 1, lambda: fail).exercises == (exercise(),)
 
 
 def test_what_was_practised_stays_where_new_games_have_no_mistake(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: [])
-    (games := tmp_path / "games.pgn").write_text(GAME)
+    (played := tmp_path / "games.pgn").write_text(GAME)
     with pytest.raises(StudyError, match="no exercises: 1 game of 'Me' without a mistake"):
-        practice_from(games, "Me", tmp_path / "p.json", 1, lambda: fail)
-    old = Practice("other Me 1", (exercise(),))
+        drill.practice_from(played, "Me", tmp_path / "p.json", 1, lambda: fail)
+    old = drill.Practice("other Me 1", (exercise(),))
     old.review(exercise(), True, NOW)
     old.save(tmp_path / "p.json")
-    assert practice_from(games, "Me", tmp_path / "p.json", 1, lambda: fail).exercises == (exercise(),)
+    assert drill.practice_from(played, "Me", tmp_path / "p.json", 1, lambda: fail).exercises == (exercise(),)
 
 
 def fail(*_: object) -> list[Line]:

@@ -5,7 +5,6 @@ The simulator needs no card: its threads are Python's. It takes a third of a sec
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import pytest
 from merino.app.shell.cli import main
 from merino.eval.net.network import Shape
 from merino.lab.nets import gpu, gradient, training
-from merino.lab.nets.gpu import GpuGradient
 from merino.learn.request import TrainingError
 from tests.test_net_training import sample, weights_of
 
@@ -23,9 +21,9 @@ OBJECTIVE = gradient.Objective(0.3, 200.0, 1.6, score_k=150.0)
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")  # hashes are meant to
 
 
-def both(shape: Shape) -> tuple[gradient.Gradient, GpuGradient, gradient.Layout]:
+def both(shape: Shape) -> tuple[gradient.Gradient, gpu.GpuGradient, gradient.Layout]:
     layout = gradient.Layout(shape)
-    return gradient.Gradient(layout, ThreadPoolExecutor(1), 1, 64), GpuGradient(layout, 64), layout
+    return gradient.Gradient(layout, ThreadPoolExecutor(1), 1, 64), gpu.GpuGradient(layout, 64), layout
 
 
 @pytest.mark.parametrize(
@@ -93,18 +91,16 @@ def test_training_on_a_card_goes_the_way_of_training_without(monkeypatch: pytest
 )
 def test_what_a_card_cannot_train_is_refused(shape: Shape, named: str) -> None:
     with pytest.raises(TrainingError, match=f"a graphics card trains nets of one layer .*{named}"):
-        GpuGradient(gradient.Layout(shape), 64)
+        gpu.GpuGradient(gradient.Layout(shape), 64)
 
 
 def test_more_summands_than_a_card_has_memory_for_are_refused() -> None:
     with pytest.raises(TrainingError, match=r"feature sets of at most 4 summands: .* has 5"):
-        GpuGradient(gradient.Layout(Shape("ALL+KING8*ALL+KING*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
-    GpuGradient(gradient.Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
+        gpu.GpuGradient(gradient.Layout(Shape("ALL+KING8*ALL+KING*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
+    gpu.GpuGradient(gradient.Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
 
 
-def test_without_a_card_the_command_says_what_it_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_card_the_command_says_what_it_needs(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)
     out = tmp_path / "n.net"
     assert main(["train", "not/read.bin", "--gpu", "--hidden", "8", "--out", str(out)]) == 1

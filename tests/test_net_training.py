@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from unittest.mock import Mock
 
 import chess
 import numpy as np
@@ -18,28 +19,10 @@ from merino.core.board import bitboard, fen
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default, find_net
 from merino.eval.net import family, file, network
-from merino.formats.packed import (
-    Filter,
-    PackedError,
-    pack,
-    unpack,
-    with_checks,
-    without_checks,
-)
+from merino.formats.packed import Filter, PackedError, pack, unpack, with_checks, without_checks
 from merino.formats.packed_files import is_held_out
 from merino.lab.nets import gradient, position_blocks, shapes, starting, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
-from merino.lab.nets.training import (
-    FURTHER_EPOCHS,
-    FURTHER_RATE,
-    Trainer,
-    TrainingOrder,
-    TrainingSettings,
-    TrainingState,
-    fit_k,
-    learned_by,
-    recipe_of,
-)
 from merino.learn.request import TrainingError
 from tests.test_features import boards, records
 from tests.test_net import random_net
@@ -62,6 +45,16 @@ def material_positions(count: int) -> np.ndarray:
 def sample() -> np.ndarray:
     """400 packed positions; treat them as read-only."""
     return material_positions(400)
+
+
+def stop_in(epoch: int) -> Callable[[training.TrainingState], None]:
+    """Stops the training, as Ctrl-C does, at the end of this epoch."""
+
+    def stop(state: training.TrainingState) -> None:
+        if state.is_epoch and state.epoch == epoch:
+            raise KeyboardInterrupt
+
+    return stop
 
 
 @pytest.fixture
@@ -200,16 +193,18 @@ def test_a_step_of_adam_is_the_one_of_the_paper() -> None:
 
 @pytest.mark.parametrize("shape", [network.Shape("ALL", 16), network.Shape("H+MC", 16, 8)], ids=str)
 def test_threads_change_nothing(shape: network.Shape) -> None:
-    settings = TrainingSettings(shape, epochs=2, batch=64)
-    nets = [Trainer(sample(), settings, threads=threads).run().network for threads in (1, 3)]
+    settings = training.TrainingSettings(shape, epochs=2, batch=64)
+    nets = [training.Trainer(sample(), settings, threads=threads).run().network for threads in (1, 3)]
     for name, array in nets[0].weights.items():
         assert np.array_equal(array, nets[1].weights[name]), name
 
 
 def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
     shape = network.Shape("ALL", 8, piece_values=True)
-    settings = TrainingSettings(shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1)
-    evaluation = family.NetEvaluation(Trainer(sample(), settings).run().network)
+    settings = training.TrainingSettings(
+        shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1
+    )
+    evaluation = family.NetEvaluation(training.Trainer(sample(), settings).run().network)
     positions = unpack(sample())
     kinds, values = positions["board"] & 7, evaluation.attributed(positions)
     means = [values[kinds == kind].mean() for kind in range(bitboard.KING)]
@@ -301,10 +296,10 @@ def test_each_output_learns_from_positions_with_its_number_of_men() -> None:
 
 
 def test_a_net_learns_what_pieces_are_worth() -> None:
-    settings = TrainingSettings(
+    settings = training.TrainingSettings(
         network.Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1
     )
-    trainer, states = Trainer(sample(), settings), list[TrainingState]()
+    trainer, states = training.Trainer(sample(), settings), list[training.TrainingState]()
     trained = trainer.run(states.append)
     ended = [state for state in states if state.is_epoch]
     assert len(ended) == 40
@@ -316,31 +311,26 @@ def test_a_net_learns_what_pieces_are_worth() -> None:
 
 
 def test_training_is_resumed_where_it_was_interrupted(tmp_path: Path) -> None:
-    settings, state = TrainingSettings(network.Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
-    whole = Trainer(sample(), settings).run().network
+    settings, state = training.TrainingSettings(network.Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
+    whole = training.Trainer(sample(), settings).run().network
 
-    def stop_after_two(printed: TrainingState) -> None:
-        if printed.is_epoch and printed.epoch == 3:
-            raise KeyboardInterrupt
-
-    first = Trainer(sample(), settings, checkpoint=state).run(stop_after_two)
+    first = training.Trainer(sample(), settings, checkpoint=state).run(stop_in(3))
     assert first.interrupted
-    second = Trainer(sample(), settings, checkpoint=state).run()
+    second = training.Trainer(sample(), settings, checkpoint=state).run()
     assert not second.interrupted
     for name, array in whole.weights.items():
         assert np.array_equal(array, second.network.weights[name]), name
     with pytest.raises(TrainingError, match="remove it to train from the beginning"):
-        Trainer(sample(), TrainingSettings(network.Shape("ALL", 32), epochs=4), checkpoint=state)
+        training.Trainer(sample(), training.TrainingSettings(network.Shape("ALL", 32), epochs=4), checkpoint=state)
     state.write_bytes(b"nothing")
     with pytest.raises(TrainingError, match="not a checkpoint"):
-        Trainer(sample(), settings, checkpoint=state)
+        training.Trainer(sample(), settings, checkpoint=state)
 
 
 def test_training_that_diverges_ends_with_an_error_and_writes_no_net(train, tmp_path: Path, capsys) -> None:
-    with pytest.raises(TrainingError, match=r"diverged in epoch 1: its error is no number; try a rate below 1e\+300"):
-        Trainer(sample(), TrainingSettings(network.Shape("ALL", 16), epochs=2, rate=1e300)).run()
     assert train("--hidden", 16, "--rate", "1e300") == 1
-    assert "merino: train: training diverged in epoch 1" in capsys.readouterr().err
+    said = "train: training diverged in epoch 1: its error is no number; try a rate below 1e+300"
+    assert said in capsys.readouterr().err
     assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
 
 
@@ -361,20 +351,18 @@ def test_a_net_that_predicts_no_better_than_an_even_score_is_named(train, capsys
 
 
 def test_the_error_of_the_start_is_shown_also_after_a_break(train, tmp_path: Path, capsys) -> None:
-    settings = TrainingSettings(network.Shape("ALL", 16), epochs=3)
-    net = Trainer(sample(), settings).run()
+    settings = training.TrainingSettings(network.Shape("ALL", 16), epochs=3)
+    net = training.Trainer(sample(), settings).run()
     assert net.start_error is None
     further, state = replace(settings, epochs=2), tmp_path / "state"
-    whole = Trainer(sample(), further, start=net.network).run()
+    whole = training.Trainer(sample(), further, start=net.network).run()
     assert whole.start_error == pytest.approx(net.validation_error, rel=0.02)  # but for its rounding
 
-    def stop_in_the_second(printed: TrainingState) -> None:
-        if printed.is_epoch and printed.epoch == 2:
-            raise KeyboardInterrupt
-
-    Trainer(sample(), further, checkpoint=state, start=net.network).run(stop_in_the_second)
+    training.Trainer(sample(), further, checkpoint=state, start=net.network).run(stop_in(2))
     assert state.exists()
-    assert Trainer(sample(), further, checkpoint=state, start=net.network).run().start_error == whole.start_error
+    assert (
+        training.Trainer(sample(), further, checkpoint=state, start=net.network).run().start_error == whole.start_error
+    )
     file.save_net(net.network, start := tmp_path / "start.net")
     assert train("--start", start, "--epochs", 1, "--rate", "0.0001") == 0
     assert re.search(r"on validation games [\d.]+ \(the start [\d.]+\); the net", capsys.readouterr().out)
@@ -390,9 +378,9 @@ def played(k: float) -> np.ndarray:
 
 
 def test_the_scale_of_scores_is_found_and_is_no_more_than_that_of_the_terms() -> None:
-    assert fit_k(played(150)) == pytest.approx(150, rel=0.05)
+    assert training.fit_k(played(150)) == pytest.approx(150, rel=0.05)
     assert shapes.course_for(played(150), 4096, None, 0.02).score_k == pytest.approx(150, rel=0.05)
-    assert fit_k(played(400)) > 350 and shapes.course_for(played(400), 4096, None, 0.02).score_k == default().k
+    assert training.fit_k(played(400)) > 350 and shapes.course_for(played(400), 4096, None, 0.02).score_k == default().k
 
 
 def test_a_course_has_steps_enough_with_what_is_left_to_learn_from() -> None:
@@ -438,38 +426,31 @@ def test_a_log_that_cannot_be_written_is_refused_before_positions_are_read(tmp_p
 
 
 def test_ctrl_c_before_the_first_epoch_has_ended_keeps_nothing(train, tmp_path: Path, monkeypatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Trainer, "_compile", interrupted)
+    monkeypatch.setattr(training.Trainer, "_compile", Mock(side_effect=KeyboardInterrupt))
     assert train() == INTERRUPTED
     assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
-
-
-def test_the_checkpoint_of_another_training_is_refused(train, tmp_path: Path, capsys) -> None:
-    Trainer(sample(), TrainingSettings(network.Shape("ALL", 4), epochs=1), checkpoint=tmp_path / "n.net.state").run()
-    assert train("--hidden", 4, "--epochs", 2) == 1
-    said = "n.net.state' belongs to training with other data or settings: remove it to train from the beginning\n"
-    assert said in capsys.readouterr().err
 
 
 def test_what_a_net_has_learned_is_changed_gently(train, tmp_path: Path) -> None:
     out = tmp_path / "n.net"
     assert train("--start", "gen1", "--quiet") == 0
     before, after = file.load_net(find_net("gen1")), file.load_net(out)
-    assert after.k == before.k and after.about["settings"]["rate"] == FURTHER_RATE < TrainingSettings().rate
-    assert after.about["training"]["epochs"] == FURTHER_EPOCHS
+    assert (
+        after.k == before.k
+        and after.about["settings"]["rate"] == training.FURTHER_RATE < training.TrainingSettings().rate
+    )
+    assert after.about["training"]["epochs"] == training.FURTHER_EPOCHS
     assert train("--start", "gen1", "--rate", "0.004", "--epochs", 1, "--quiet") == 0
     assert file.load_net(out).about["settings"]["rate"] == 0.004
 
 
 def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path) -> None:
-    path, settings = tmp_path / "p.bin", TrainingSettings(network.Shape("ALL", 16), epochs=1)
+    path, settings = tmp_path / "p.bin", training.TrainingSettings(network.Shape("ALL", 16), epochs=1)
     path.write_bytes(sample().tobytes())
-    Trainer(sample(), settings).run()
+    training.Trainer(sample(), settings).run()
     compiled = list(learn_scores.signatures)
     with position_blocks.open_blocks(path) as records:
-        Trainer(records, settings).run()
+        training.Trainer(records, settings).run()
     assert learn_scores.signatures == compiled
 
 
@@ -492,9 +473,7 @@ def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path)
         (["--validation", "0.0000001"], 1, "positions are too few to keep some games for validation"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(
-    train, tmp_path: Path, capsys, words: list[str], code: int, said: str
-) -> None:
+def test_what_cannot_be_trained_is_refused(train, tmp_path, capsys, words: list[str], code: int, said: str) -> None:
     assert train(*words) == code
     errors = capsys.readouterr().err
     assert said in errors and "Traceback" not in errors
@@ -535,13 +514,11 @@ def test_what_ctrl_c_has_left_running_adds_nothing_to_later_errors(monkeypatch: 
     ("positions", "before", "learned"),
     [(5, 0, 5), (5, 7, 12), (5, None, None), ("many", 0, None), ([1], 0, None), (-5, 0, None), (10**400, 0, None)],
 )
-def test_only_a_card_with_numbers_says_what_a_net_has_learned_from(
-    positions: object, before: object, learned: int | None
-) -> None:
+def test_only_a_card_with_numbers_says_what_a_net_has_learned_from(positions, before, learned) -> None:
     net = replace(random_net(network.Shape("H", 4)), about={"data": {"positions": positions, "before": before}})
-    assert learned_by(net) == learned
-    assert learned_by(replace(net, about={"data": {"positions": 5}})) == 5
-    assert learned_by(replace(net, about={"data": []})) is None
+    assert training.learned_by(net) == learned
+    assert training.learned_by(replace(net, about={"data": {"positions": 5}})) == 5
+    assert training.learned_by(replace(net, about={"data": []})) is None
 
 
 SHARE = 0.1
@@ -561,8 +538,8 @@ def numbered() -> np.ndarray:
     return records
 
 
-def order_of(records: np.ndarray, seed: int = 1) -> TrainingOrder:
-    return TrainingOrder(position_blocks.blocks_of(records), SHARE, seed, mirrors=True)
+def order_of(records: np.ndarray, seed: int = 1) -> training.TrainingOrder:
+    return training.TrainingOrder(position_blocks.blocks_of(records), SHARE, seed, mirrors=True)
 
 
 @pytest.mark.usefixtures("small")
@@ -617,13 +594,13 @@ def test_files_teach_as_the_same_positions_in_memory_do(tmp_path: Path) -> None:
     paths = tmp_path / "a.bin", tmp_path / "b.txt", tmp_path / "c.bin"
     paths[0].write_bytes(with_checks(sample()[:100]).tobytes())
     paths[2].write_bytes(sample()[100:].tobytes())
-    settings = TrainingSettings(network.Shape("ALL", 16), epochs=2, batch=64)
-    nets = [Trainer(sample(), settings, threads=threads).run().network for threads in (1, 2)]
+    settings = training.TrainingSettings(network.Shape("ALL", 16), epochs=2, batch=64)
+    nets = [training.Trainer(sample(), settings, threads=threads).run().network for threads in (1, 2)]
     with position_blocks.training_positions([paths[0], paths[2]], Filter(), tmp_path) as found:
-        assert len(found) == 400 and recipe_of(found) == recipe_of(sample())
+        assert len(found) == 400 and training.recipe_of(found) == training.recipe_of(sample())
         assert np.array_equal(without_checks(found.read(90, 110)), sample()[90:110])
         assert np.array_equal(without_checks(found.every(7)), sample()[::7])
-        nets.append(Trainer(found, settings).run().network)
+        nets.append(training.Trainer(found, settings).run().network)
     for net in nets[1:]:
         assert all(np.array_equal(array, net.weights[name]) for name, array in nets[0].weights.items())
 

@@ -15,24 +15,7 @@ import pytest
 from merino.app.shell.cli import main
 from merino.formats.pgn_games import read_games
 from merino.formats.sources import SourceError
-from merino.lab.points import values
-from merino.lab.points.games import (
-    FEATURES,
-    PIECES,
-    TAGS,
-    By,
-    Draws,
-    PointsRequest,
-    PointsSource,
-    Vectors,
-    Wanted,
-    chosen_games,
-    read_matrix,
-    read_source,
-    render_matrix,
-    sets_of,
-    vectors_of_games,
-)
+from merino.lab.points import games, values
 from merino.lab.points.values import CONDITIONS, PointsVerdict, score_graph, values_of
 from merino.study.errors import StudyError
 from tests.pipes import pipe_with
@@ -51,11 +34,11 @@ NAMES = ("White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Result")
 
 
 def tagged_pgn() -> str:
-    games = []
+    played = []
     for line in TAGGED:
         tags = "\n".join(f'[{name} "{value}"]' for name, value in zip(NAMES, line, strict=True))
-        games.append(f"{tags}\n\n1. e4 d5 2. exd5 c6 3. a3 a6 {line[-1]}\n")
-    return "\n".join(games)
+        played.append(f"{tags}\n\n1. e4 d5 2. exd5 c6 3. a3 a6 {line[-1]}\n")
+    return "\n".join(played)
 
 
 @pytest.fixture(autouse=True)
@@ -64,15 +47,15 @@ def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "SAMPLES", 100)
 
 
-def source_of(path: str, request: PointsRequest) -> PointsSource:
-    return read_source(Path(path), request, lambda *_: None)
+def source_of(path: str, request: games.PointsRequest) -> games.PointsSource:
+    return games.read_source(Path(path), request, lambda *_: None)
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Vectors:
+def collection(tmp_path_factory: pytest.TempPathFactory) -> games.Vectors:
     path = tmp_path_factory.mktemp("games") / "tagged.pgn"
     path.write_text(tagged_pgn())
-    return source_of(str(path), PointsRequest(by=By.ELO)).vectors
+    return source_of(str(path), games.PointsRequest(by=games.By.ELO)).vectors
 
 
 @pytest.fixture
@@ -102,42 +85,46 @@ def as_object(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (PointsRequest(), [0, 1, 2, 3]),
-        (PointsRequest(player="Carlsen"), [0, 1, 3]),
-        (PointsRequest(player="magnus carlsen"), [0, 1, 3]),
-        (PointsRequest(player="Carlsen, M", result=Wanted.WON), [1, 3]),
-        (PointsRequest(player="Anand", result=Wanted.LOST), [1]),
-        (PointsRequest(player="Anand", result=Wanted.DRAWN), [0]),
-        (PointsRequest(player="C"), [2]),
-        (PointsRequest(player="Short"), [2, 3]),
-        (PointsRequest(result=Wanted.WHITE), [2, 3]),
-        (PointsRequest(result=Wanted.BLACK), [1]),
-        (PointsRequest(min_elo=2700), [0, 1]),
-        (PointsRequest(max_elo=2700), [3]),
-        (PointsRequest(max_elo_gap=20), [3]),
-        (PointsRequest(eco="b"), [1, 3]),
-        (PointsRequest(eco="B9", player="Short"), [3]),
+        (games.PointsRequest(), [0, 1, 2, 3]),
+        (games.PointsRequest(player="Carlsen"), [0, 1, 3]),
+        (games.PointsRequest(player="magnus carlsen"), [0, 1, 3]),
+        (games.PointsRequest(player="Carlsen, M", result=games.Wanted.WON), [1, 3]),
+        (games.PointsRequest(player="Anand", result=games.Wanted.LOST), [1]),
+        (games.PointsRequest(player="Anand", result=games.Wanted.DRAWN), [0]),
+        (games.PointsRequest(player="C"), [2]),
+        (games.PointsRequest(player="Short"), [2, 3]),
+        (games.PointsRequest(result=games.Wanted.WHITE), [2, 3]),
+        (games.PointsRequest(result=games.Wanted.BLACK), [1]),
+        (games.PointsRequest(min_elo=2700), [0, 1]),
+        (games.PointsRequest(max_elo=2700), [3]),
+        (games.PointsRequest(max_elo_gap=20), [3]),
+        (games.PointsRequest(eco="b"), [1, 3]),
+        (games.PointsRequest(eco="B9", player="Short"), [3]),
     ],
-    ids=lambda value: value.filters or "all" if isinstance(value, PointsRequest) else "",
+    ids=lambda value: value.filters or "all" if isinstance(value, games.PointsRequest) else "",
 )
-def test_a_filter_takes_the_games_it_names(filters: PointsRequest, expected: list[int], collection: Vectors) -> None:
-    assert np.flatnonzero(chosen_games(collection, filters)).tolist() == expected
+def test_a_filter_takes_the_games_it_names(filters, expected, collection) -> None:
+    assert np.flatnonzero(games.chosen_games(collection, filters)).tolist() == expected
 
 
 def test_an_accent_behind_its_letter_is_part_of_the_word() -> None:
     names = np.array(["Mu\u0308ller, Karsten", "M\u00fcller, K"], dtype=object)
-    tags = {name: np.array(["", ""], dtype=object) for name in TAGS} | {"White": names}
-    games = Vectors(np.zeros((0, 5), dtype=np.int8), np.zeros(0, dtype=np.int32), np.array([2, 0]), tags=tags)
+    tags = {name: np.array(["", ""], dtype=object) for name in games.TAGS} | {"White": names}
+    played = games.Vectors(np.zeros((0, 5), dtype=np.int8), np.zeros(0, dtype=np.int32), np.array([2, 0]), tags=tags)
     for name in ("m\u00fcller", "mu\u0308ller"):
-        assert chosen_games(games, PointsRequest(player=name)).tolist() == [True, True]
+        assert games.chosen_games(played, games.PointsRequest(player=name)).tolist() == [True, True]
 
 
 def test_sets_are_sorted_and_the_small_ones_left_out() -> None:
     ratings = np.array(["1010", "910", "920", "1020", "810"], dtype=object)
     tags = dict.fromkeys(("WhiteElo", "BlackElo"), ratings)
-    games = Vectors(np.zeros((5, 5), dtype=np.int8), np.arange(5, dtype=np.int32), np.array([2, 0, 2, 0, 1]), tags=tags)
-    request = PointsRequest(by=By.ELO, min_games=2)
-    sets, left_out = sets_of([PointsSource("", replace(games, tags={**dict.fromkeys(TAGS, ratings), **tags}))], request)
+    played = games.Vectors(
+        np.zeros((5, 5), dtype=np.int8), np.arange(5, dtype=np.int32), np.array([2, 0, 2, 0, 1]), tags=tags
+    )
+    request = games.PointsRequest(by=games.By.ELO, min_games=2)
+    sets, left_out = games.sets_of(
+        [games.PointsSource("", replace(played, tags={**dict.fromkeys(games.TAGS, ratings), **tags}))], request
+    )
     assert {label: found.results.tolist() for label, found in sets} == {"900-999": [0, 2], "1000-1099": [2, 0]}
     assert [label for label, _ in sets] == ["900-999", "1000-1099"] and left_out == 1
 
@@ -152,9 +139,7 @@ def test_sets_are_sorted_and_the_small_ones_left_out() -> None:
         ("player", ["--top", "1"], ["Anand,V"]),
     ],
 )
-def test_games_are_compared_by_their_tags(
-    by: str, options: list[str], labels: list[str], tagged: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_games_are_compared_by_their_tags(by: str, options: list[str], labels: list[str], tagged: str, capsys) -> None:
     twice = Path(tagged)
     twice.write_text(twice.read_text() * 2)  # so that each set has something to draw samples from
     sets = as_object([tagged, "--by", by, "--min-games", "2", "--draws", "half", *options], capsys)
@@ -163,10 +148,10 @@ def test_games_are_compared_by_their_tags(
 
 def test_json_has_all_that_is_promised(own: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = as_object([own], capsys)
-    games = read_games(Path(own).read_bytes())
-    vectors, _ = vectors_of_games(games)
-    assert (found["games"], found["vectors"]) == (len(games), len(vectors))
-    assert list(found["values"]) == list(found["intervals"]) == list(PIECES)
+    played = read_games(Path(own).read_bytes())
+    vectors, _ = games.vectors_of_games(played)
+    assert (found["games"], found["vectors"]) == (len(played), len(vectors))
+    assert list(found["values"]) == list(found["intervals"]) == list(games.PIECES)
     assert found["values"]["P"] == 100
     assert found["intervals"]["P"] == [100, 100]
     assert found["intervals"]["N"][0] < found["values"]["N"] < found["intervals"]["N"][1]
@@ -215,14 +200,14 @@ def test_a_matrix_is_read_back(own: str, name: str, tmp_path: Path, capsys: pyte
 
 def test_a_plain_matrix_is_cut_where_the_balance_is_level_or_the_result_another() -> None:
     text = b"0 0 0 0 0 2\n1 0 0 0 0 2\n0 0 0 0 0 2\n1 0 0 0 0 0\n"
-    read = read_matrix(Path("rows.mat"), text)
+    read = games.read_matrix(Path("rows.mat"), text)
     assert read.game.tolist() == [0, 0, 1, 2]
     assert read.results.tolist() == [2, 2, 0]
 
 
 def test_a_digit_of_another_script_is_no_number_in_a_matrix() -> None:
     with pytest.raises(SourceError, match=r"'m\.csv', row 1: five differences and a result are expected"):
-        read_matrix(Path("m.csv"), "0 0 0 0 0 ²\n".encode("latin-1"))
+        games.read_matrix(Path("m.csv"), "0 0 0 0 0 ²\n".encode("latin-1"))
 
 
 def test_phases_are_sets_and_features_have_verdicts(own: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,27 +215,28 @@ def test_phases_are_sets_and_features_have_verdicts(own: str, capsys: pytest.Cap
     found = as_object(arguments, capsys)
     assert [one["label"] for one in found] == ["opening", "middlegame", "endgame"]
     names = [feature["feature"] for feature in found[2]["with_features"]["features"]]
-    assert names == list(FEATURES)
+    assert names == list(games.FEATURES)
     assert {feature["verdict"] for feature in found[2]["with_features"]["features"]} <= set(map(str, PointsVerdict))
     assert shown([own, "--features"], capsys).count("last pawn") == 1
 
 
 def test_the_largest_phases_are_shown_in_their_order(own: str) -> None:
-    vectors, _ = vectors_of_games(read_games(Path(own).read_bytes()), phase=True)
-    sources = [PointsSource("own", vectors)]
-    games = {label: found.games for label, found in sets_of(sources, PointsRequest(by=By.PHASE, min_games=1))[0]}
-    assert list(games) == ["opening", "middlegame", "endgame"] and len(set(games.values())) == 3
+    vectors, _ = games.vectors_of_games(read_games(Path(own).read_bytes()), phase=True)
+    sources = [games.PointsSource("own", vectors)]
+    played = {
+        label: found.games
+        for label, found in games.sets_of(sources, games.PointsRequest(by=games.By.PHASE, min_games=1))[0]
+    }
+    assert list(played) == ["opening", "middlegame", "endgame"] and len(set(played.values())) == 3
     for most in (1, 2):
-        shown, left_out = sets_of(sources, PointsRequest(by=By.PHASE, min_games=1, top=most))
-        largest = sorted(games.values(), reverse=True)[:most]
-        assert [label for label, _ in shown] == [label for label in games if games[label] in largest]
+        shown, left_out = games.sets_of(sources, games.PointsRequest(by=games.By.PHASE, min_games=1, top=most))
+        largest = sorted(played.values(), reverse=True)[:most]
+        assert [label for label, _ in shown] == [label for label in played if played[label] in largest]
         assert left_out == 3 - most
 
 
 @pytest.mark.parametrize(("ending", "beginning"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
-def test_the_score_graph_is_drawn(
-    own: str, ending: str, beginning: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_score_graph_is_drawn(own: str, ending: str, beginning: bytes, tmp_path, capsys) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / f"graph{ending}"
     shown([own, "--plot", str(picture)], capsys)
@@ -259,9 +245,7 @@ def test_the_score_graph_is_drawn(
     assert len(content) > 10_000
 
 
-def test_without_matplotlib_a_picture_says_what_to_install(
-    own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_matplotlib_a_picture_says_what_to_install(own: str, tmp_path, monkeypatch, capsys) -> None:
     advice = "a picture needs matplotlib: install it (pip install matplotlib) or Merino with its extra 'plots'"
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("merino.lab.points.games.read_source", None)  # so that a game that is read ends the test
@@ -269,9 +253,7 @@ def test_without_matplotlib_a_picture_says_what_to_install(
     assert capsys.readouterr().err == f"merino: points: nothing is done: {advice}, or leave out --plot\n"
 
 
-def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(tmp_path, monkeypatch, capsys) -> None:
     def locked(*_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -317,9 +299,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_a_sentence(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_gets_a_sentence(name: str, tmp_path, monkeypatch, capsys) -> None:
     files = {
         "words.pgn": "These are words.",
         "result.mat": "0 0 0 0 0 2\n0 0 0 0 0 3\n",
@@ -351,25 +331,23 @@ def test_unreadable_games_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_set_with_too_few_games_is_named_without_values(tagged: str) -> None:
-    source = source_of(tagged, PointsRequest(by=By.YEAR))
-    found, left_out = sets_of([source], PointsRequest(by=By.YEAR, min_games=1))
+    source = source_of(tagged, games.PointsRequest(by=games.By.YEAR))
+    found, left_out = games.sets_of([source], games.PointsRequest(by=games.By.YEAR, min_games=1))
     assert [label for label, _ in found] == ["1999", "2013"] and left_out == 0
-    values, too_small = values_of(found, PointsRequest(draws=Draws.HALF))
-    assert [each.label for each in values] == ["2013"] and too_small == [("1999", 1)]
+    fitted, too_small = values_of(found, games.PointsRequest(draws=games.Draws.HALF))
+    assert [each.label for each in fitted] == ["2013"] and too_small == [("1999", 1)]
     with pytest.raises(StudyError, match="no set by year has 9 games"):
-        sets_of([source], PointsRequest(by=By.YEAR, min_games=9))
+        games.sets_of([source], games.PointsRequest(by=games.By.YEAR, min_games=9))
 
 
 def test_rows_of_a_matrix_are_those_of_the_vectors() -> None:
     differences = np.array([[0, 0, 0, 0, 0], [-1, 2, 0, 0, -1]], dtype=np.int8)
-    vectors = Vectors(differences, np.zeros(2, dtype=np.int32), np.array([1], dtype=np.int8))
-    assert render_matrix(vectors, "") == " 0  0  0  0  0  1\n-1  2  0  0 -1  1\n"
-    assert render_matrix(vectors, ".csv") == "P,N,B,R,Q,result,game\n0,0,0,0,0,1,1\n-1,2,0,0,-1,1,1\n"
+    vectors = games.Vectors(differences, np.zeros(2, dtype=np.int32), np.array([1], dtype=np.int8))
+    assert games.render_matrix(vectors, "") == " 0  0  0  0  0  1\n-1  2  0  0 -1  1\n"
+    assert games.render_matrix(vectors, ".csv") == "P,N,B,R,Q,result,game\n0,0,0,0,0,1,1\n-1,2,0,0,-1,1,1\n"
 
 
-def test_a_file_read_in_pieces_gives_what_it_gives_as_a_whole(
-    own: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_read_in_pieces_gives_what_it_gives_as_a_whole(own: str, monkeypatch, capsys) -> None:
     asked = [own, "--by", "player", "--min-games", "1", "--result", "1-0"]
     whole = shown([own, "--json"], capsys), shown([*asked, "--json"], capsys)
     monkeypatch.setattr("merino.formats.sources.CHUNK", 5000)
@@ -377,9 +355,7 @@ def test_a_file_read_in_pieces_gives_what_it_gives_as_a_whole(
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
-def test_games_come_from_a_pipe_or_standard_input_as_well(
-    own: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_games_come_from_a_pipe_or_standard_input_as_well(own: str, capsys, monkeypatch) -> None:
     expected = as_object([own], capsys)
     content = Path(own).read_bytes()
     with pipe_with(content) as out:

@@ -21,21 +21,6 @@ from merino.engine.search.limits import Limits
 from merino.eval import families, material
 from merino.lab.people import profile
 from merino.lab.people.games import Choices, PlayerGames, choices_of, games_of_player
-from merino.lab.people.profile import (
-    Interval,
-    JudgedMoves,
-    difference,
-    kinds_of,
-    losses_of,
-    mean_of,
-    mean_score,
-    mistakes_of,
-    openings_of,
-    over_time,
-    parts_of,
-    share_by_game,
-    share_of,
-)
 from merino.match.statistics import t_95
 from merino.study.errors import StudyError
 from tools.fit_people import Shown, as_toml, fit, shown_to
@@ -241,9 +226,9 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def judged(choices: Choices, losses: Sequence[float] | np.ndarray) -> JudgedMoves:
+def judged(choices: Choices, losses: Sequence[float] | np.ndarray) -> profile.JudgedMoves:
     lost = np.asarray(losses, dtype=np.float64)
-    return JudgedMoves(choices, lost, lost >= 0.1)
+    return profile.JudgedMoves(choices, lost, lost >= 0.1)
 
 
 def dated(tmp_path: Path, *dates: str) -> PlayerGames:
@@ -260,11 +245,11 @@ def one_choice_in_each(player: PlayerGames) -> Choices:
 
 def test_moves_of_one_game_count_together_in_an_interval() -> None:
     values = np.tile([0.0, 0.4], 50)
-    alone = mean_of(values, np.arange(100))
-    together = mean_of(values, np.repeat(np.arange(50), 2)[np.argsort(np.tile([0, 1], 50), kind="stable")])
+    alone = profile.mean_of(values, np.arange(100))
+    together = profile.mean_of(values, np.repeat(np.arange(50), 2)[np.argsort(np.tile([0, 1], 50), kind="stable")])
     assert alone.value == together.value == pytest.approx(0.2)
     assert together.high - together.low == pytest.approx(2**0.5 * (alone.high - alone.low), rel=0.02)
-    assert mean_of(values, np.arange(100) % 4) == Interval(alone.value, -1.0, 1.0) and not alone.is_wide
+    assert profile.mean_of(values, np.arange(100) % 4) == profile.Interval(alone.value, -1.0, 1.0) and not alone.is_wide
 
 
 def test_quantiles_for_a_few_games_are_those_of_the_tables() -> None:
@@ -274,84 +259,81 @@ def test_quantiles_for_a_few_games_are_those_of_the_tables() -> None:
 def test_halves_that_are_alike_rarely_differ_for_sure_also_around_zero() -> None:
     rng, games = np.random.default_rng(1), np.repeat(np.arange(6), 10)
     losses = 0.002 * rng.normal(size=(1000, 2, 60)) + 0.002 * np.repeat(rng.normal(size=(1000, 2, 6)), 10, axis=2)
-    changes = [difference(mean_of(first, games), mean_of(second, games)) for first, second in losses]
+    changes = [
+        profile.difference(profile.mean_of(first, games), profile.mean_of(second, games)) for first, second in losses
+    ]
     assert 0.02 < np.mean([change.low > 0 or change.high < 0 for change in changes]) < 0.08
-    below = mean_of(np.full(60, -0.003) + losses[0, 0] / 10, games)
+    below = profile.mean_of(np.full(60, -0.003) + losses[0, 0] / 10, games)
     assert below.low < below.value < below.high < 0
 
 
 def test_a_few_equal_results_of_an_opening_are_not_certain() -> None:
-    won = mean_score(np.ones(5))
+    won = profile.mean_score(np.ones(5))
     assert won.value == won.high == 1 and won.low < 0.75
-    assert mean_score(np.full(20, 0.5)).low < 0.48 and mean_score(np.ones(4)) == Interval(1.0, 0.0, 1.0)
+    assert profile.mean_score(np.full(20, 0.5)).low < 0.48 and profile.mean_score(np.ones(4)) == profile.Interval(
+        1.0, 0.0, 1.0
+    )
     rng = np.random.default_rng(2)
-    found = [mean_score(rng.choice([0, 0.5, 1], 15, p=[0.2, 0.3, 0.5])) for _ in range(1000)]
+    found = [profile.mean_score(rng.choice([0, 0.5, 1], 15, p=[0.2, 0.3, 0.5])) for _ in range(1000)]
     assert 0.93 < np.mean([each.low <= 0.65 <= each.high for each in found]) < 0.99
 
 
 def test_mistakes_that_come_together_in_some_games_count_as_fewer() -> None:
     games, alone = np.repeat(np.arange(40), 25), np.arange(1000) % 25 == 0
     together = np.repeat(np.arange(40) < 8, 25) & (np.arange(1000) % 5 == 0)  # five in each of eight games
-    spread, heaped = share_by_game(alone, games), share_by_game(together, games)
-    assert spread == share_of(40, 1000) and heaped.value == spread.value == 0.04
+    spread, heaped = profile.share_by_game(alone, games), profile.share_by_game(together, games)
+    assert spread == profile.share_of(40, 1000) and heaped.value == spread.value == 0.04
     assert heaped.high - heaped.low > 1.5 * (spread.high - spread.low)
-    assert share_by_game(np.zeros(10, dtype=bool), np.arange(10)) == share_of(0, 10)
+    assert profile.share_by_game(np.zeros(10, dtype=bool), np.arange(10)) == profile.share_of(0, 10)
 
 
 def test_shares_and_their_differences_have_95_percent_intervals() -> None:
-    assert share_of(0, 10).low == 0 and share_of(0, 10).high == pytest.approx(0.2775, abs=1e-3)
-    half = share_of(50, 100)
+    assert profile.share_of(0, 10).low == 0 and profile.share_of(0, 10).high == pytest.approx(0.2775, abs=1e-3)
+    half = profile.share_of(50, 100)
     assert (half.low, half.high) == pytest.approx((0.4038, 0.5962), abs=1e-3)
-    change = difference(Interval(0.3, 0.27, 0.33), Interval(0.2, 0.16, 0.24))
+    change = profile.difference(profile.Interval(0.3, 0.27, 0.33), profile.Interval(0.2, 0.16, 0.24))
     assert (change.low, change.high) == pytest.approx((-0.15, -0.05))
 
 
-def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(tmp_path, monkeypatch) -> None:
     player = games_of_player(pgn(tmp_path, ("A", "B"), ("C", "A"), ("A", "D")), "A")
     choices = choices_of(player)
     monkeypatch.setattr(profile, "stages_of", lambda positions: np.full(len(positions), material.FULL_BOARD // 2))
-    parts = parts_of(player, judged(choices, np.full(12, 0.2)))
+    parts = profile.parts_of(player, judged(choices, np.full(12, 0.2)))
     assert {part.mistakes.value for part in parts} == {1.0} and not any(part.is_enough for part in parts)
-    assert {part.name: part.moves for part in parts} == {
-        "all moves": 12,
-        "endgame": 12,
-        "with White": 8,
-        "with Black": 4,
-        "a minute or more left": 9,
-        "less than a minute left": 3,
-    }
+    moves = {"all moves": 12, "endgame": 12, "with White": 8, "with Black": 4}
+    moves |= {"a minute or more left": 9, "less than a minute left": 3}
+    assert {part.name: part.moves for part in parts} == moves
 
 
 def test_time_goes_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) -> None:
     days = [f"{year}.01.??" for year in range(2020, 1900, -1)]
     player = dated(tmp_path, *days)
     losses = np.linspace(0.0, 0.2, len(days))  # the file begins with the latest games
-    found = over_time(player, judged(one_choice_in_each(player), losses))
+    found = profile.over_time(player, judged(one_choice_in_each(player), losses))
     assert found.by == "date" and found.direction == 1 and found.change is not None and found.change.value < -0.05
     assert [period.name for period in found.periods] == ["1901.01 to 1960.01", "1961.01 to 2020.01"]
     player = dated(tmp_path, *days[:-1], "????.??.??")
-    found = over_time(player, judged(one_choice_in_each(player), losses))
+    found = profile.over_time(player, judged(one_choice_in_each(player), losses))
     assert found.by == "place in the file" and found.direction == -1
     assert [period.name for period in found.periods] == ["games 1 to 60", "games 61 to 120"]
-    assert over_time(player, judged(one_choice_in_each(player), np.full(len(days), 0.1))).direction == 0
+    assert profile.over_time(player, judged(one_choice_in_each(player), np.full(len(days), 0.1))).direction == 0
 
 
 def test_periods_of_one_day_are_named_by_their_games(tmp_path: Path) -> None:
     player = dated(tmp_path, *("2024.05.01" for _ in range(120)))
-    found = over_time(player, judged(one_choice_in_each(player), np.zeros(120)))
+    found = profile.over_time(player, judged(one_choice_in_each(player), np.zeros(120)))
     assert [period.name for period in found.periods] == ["games 1 to 60", "games 61 to 120"]
     assert sum(period.moves for period in found.periods) == 120
     for day, name in {"2024.05.01": "2024.05.01", "?": "game 1"}.items():
         player = dated(tmp_path, day)
-        found = over_time(player, judged(one_choice_in_each(player), np.zeros(1)))
+        found = profile.over_time(player, judged(one_choice_in_each(player), np.zeros(1)))
         assert [period.name for period in found.periods] == [name]
 
 
 def test_a_few_games_show_no_change(tmp_path: Path) -> None:
     player = dated(tmp_path, "2020.01.01", "2020.01.02")
-    found = over_time(player, judged(one_choice_in_each(player), [0.1, 0.0]))
+    found = profile.over_time(player, judged(one_choice_in_each(player), [0.1, 0.0]))
     assert found.change is None and found.direction == 0 and len(found.periods) == 1
 
 
@@ -365,7 +347,7 @@ def test_openings_are_named_by_their_positions_with_results_by_colour(tmp_path: 
     ]
     text = "".join(f'[White "{one}"]\n[Black "{two}"]\n\n{moves} {end}\n\n' for one, two, end, moves in games)
     player = games_of_player(written(tmp_path, text + BLUNDER.format(white="A", black="B", date="?")), "A")
-    found = openings_of(player, judged(choices_of(player), np.zeros(1)), [])
+    found = profile.openings_of(player, judged(choices_of(player), np.zeros(1)), [])
     records = {(one.name, one.colour): (one.games, one.won, one.drawn, one.lost) for one in found}
     assert records == {
         ("Sicilian Defence", "White"): (3, 1, 1, 0),
@@ -383,10 +365,10 @@ def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: c
     text = BLUNDER.format(white="A", black="B", date="2020.01.01")
     player = games_of_player(written(tmp_path, text if colour else mirrored(text)), "A")
     choices = choices_of(player)
-    losses = losses_of(player, choices, families.default())
+    losses = profile.losses_of(player, choices, families.default())
     assert losses[0] > 0.3
-    mistakes = mistakes_of(player, choices, losses, families.default(), default_analyser())
-    (kind,) = kinds_of(mistakes)
+    mistakes = profile.mistakes_of(player, choices, losses, families.default(), default_analyser())
+    (kind,) = profile.kinds_of(mistakes)
     assert (kind.kind, kind.count, kind.plies) == ("hanging piece", 1, 1) and kind.share.value == 1
     assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
     assert [mistake.plies for mistake in mistakes] == [1]

@@ -10,29 +10,11 @@ from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN, parse_fen
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.parameters import OLD_NAMES, PARAMETERS
-from merino.eval.evaluation import Number
-from merino.eval.families import default, load, load_net
-from merino.eval.linear.phases import SUFFIXES
-from merino.eval.linear.registry import TERMS
+from merino.eval import evaluation, families, linear
 from merino.eval.linear.weights import as_mapping, defaults, save
+from merino.lab.tune import parameters, rules, tuning
 from merino.lab.tune.command import run_spsa
 from merino.lab.tune.methods import METHODS, after, estimate, initial_state, next_pair
-from merino.lab.tune.parameters import (
-    MAX_COST,
-    MAX_SIZE,
-    MIN_SIZE,
-    TunedParameter,
-    TuneError,
-    check,
-    check_tunable,
-    lines_of_both,
-    own_parameters,
-    read_lines,
-    read_toml,
-    settings_for,
-)
-from merino.lab.tune.rules import PairResult
-from merino.lab.tune.tuning import load_tune
 from merino.match.games import seed_state
 from tests.test_docs import ROOT, commands
 
@@ -56,30 +38,34 @@ r_end = 0.004
 
 def test_lines_of_fishtest_and_openbench_are_read_and_printed_back():
     for text in (FISHTEST, OPENBENCH):
-        rows = read_lines(text, "file")
-        lines = "\n".join(lines_of_both(rows, [row.start for row in rows], [row.r_end or 0 for row in rows]))
+        rows = parameters.read_lines(text, "file")
+        lines = "\n".join(parameters.lines_of_both(rows, [row.start for row in rows], [row.r_end or 0 for row in rows]))
         assert "\n".join(line.split("  #")[0] for line in text.splitlines()) in lines
-    assert [row.whole for row in read_lines(OPENBENCH, "file")] == [True, False]
+    assert [row.whole for row in parameters.read_lines(OPENBENCH, "file")] == [True, False]
 
 
 def test_toml_takes_missing_numbers_from_the_registry():
-    rook, scale = read_toml(TOML, "file", own_parameters(default()))
-    term = next(term for term in TERMS if term.name == "RookOpen")
+    rook, scale = parameters.read_toml(TOML, "file", parameters.own_parameters(families.default()))
+    term = next(term for term in linear.registry.TERMS if term.name == "RookOpen")
     assert (rook.start, rook.low, rook.high) == (as_mapping(defaults())["RookOpen_mg"], *term.bounds)
     assert (rook.elo, rook.distance, rook.elo_at_c, rook.whole) == (2, 10, 0.5, True)
-    (rook,) = read_toml("[RookOpen_mg]\ndist = 10\nelo = 2\n", "file", own_parameters(default()))
+    (rook,) = parameters.read_toml(
+        "[RookOpen_mg]\ndist = 10\nelo = 2\n", "file", parameters.own_parameters(families.default())
+    )
     assert rook.c_end == pytest.approx(22) and rook.elo_at_c == pytest.approx(2 * 2.2**2)
-    assert scale == TunedParameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
+    assert scale == parameters.TunedParameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
 
 
 def test_every_weight_and_every_number_of_the_search_can_be_tuned():
-    weights = {term.name + suffix for term in TERMS for suffix in SUFFIXES}
-    wholes = {term.name for term in TERMS if as_mapping(defaults()).get(term.name) is not None}
-    assert set(own_parameters(default())) - OLD_NAMES.keys() == weights | wholes | {row.name for row in PARAMETERS}
+    weights = {term.name + suffix for term in linear.registry.TERMS for suffix in linear.phases.SUFFIXES}
+    wholes = {term.name for term in linear.registry.TERMS if as_mapping(defaults()).get(term.name) is not None}
+    assert set(parameters.own_parameters(families.default())) - OLD_NAMES.keys() == weights | wholes | {
+        row.name for row in PARAMETERS
+    }
 
 
 def test_a_tune_starts_from_the_weights_file_that_is_named(tmp_path, capsys):
-    weights = np.array([33.0 if term.name == "RookOpen" else sum(term.bounds) // 2 for term in TERMS])
+    weights = np.array([33.0 if term.name == "RookOpen" else sum(term.bounds) // 2 for term in linear.registry.TERMS])
     save(tmp_path / "w.txt", weights)
     (tmp_path / "p.toml").write_text("[RookOpen]\nc_end = 5\n")
     mine = ["--weights", str(tmp_path / "w.txt")]
@@ -101,18 +87,18 @@ def test_a_tune_of_the_search_for_a_net_writes_that_net_with_what_was_tuned(tmp_
     net = tmp_path / "p.tune.net"
     assert f"The tuned evaluation is in '{net}'" in said
     assert said.rstrip().endswith(f"As a player of 'merino match': {net}")
-    (tuned,) = load_tune(tmp_path / "p.tune.npz").estimate().round()
-    assert load(net).search_numbers == {"razor_margin": tuned}
-    assert own_parameters(load(net))["razor_margin"].value == tuned
-    assert load(net).scores(parse_fen(START_FEN)) == load_net("gen1").scores(parse_fen(START_FEN))
+    (tuned,) = tuning.load_tune(tmp_path / "p.tune.npz").estimate().round()
+    assert families.load(net).search_numbers == {"razor_margin": tuned}
+    assert parameters.own_parameters(families.load(net))["razor_margin"].value == tuned
+    assert families.load(net).scores(parse_fen(START_FEN)) == families.load_net("gen1").scores(parse_fen(START_FEN))
 
 
 def test_a_term_of_two_values_is_tuned_by_phase():
-    known = {name: Number(value, -200, 200, part_of="X") for name, value in (("X_mg", 30.0), ("X_eg", 18.0))}
-    with pytest.raises(TuneError, match="X has a value for each phase; tune X_mg and X_eg"):
-        read_toml("[X]\nc_end = 5\n", "file", known)
-    with pytest.raises(TuneError, match="tune X_mg and X_eg"):
-        check_tunable([TunedParameter("X", 24, 0, 60, 5)], known)
+    known = {name: evaluation.Number(value, -200, 200, part_of="X") for name, value in (("X_mg", 30.0), ("X_eg", 18.0))}
+    with pytest.raises(parameters.TuneError, match="X has a value for each phase; tune X_mg and X_eg"):
+        parameters.read_toml("[X]\nc_end = 5\n", "file", known)
+    with pytest.raises(parameters.TuneError, match="tune X_mg and X_eg"):
+        parameters.check_tunable([parameters.TunedParameter("X", 24, 0, 60, 5)], known)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +118,8 @@ def test_a_term_of_two_values_is_tuned_by_phase():
     ],
 )
 def test_a_faulty_line_is_named_with_its_fault(text, said):
-    with pytest.raises(TuneError) as caught:
-        read_lines(text, "file")
+    with pytest.raises(parameters.TuneError) as caught:
+        parameters.read_lines(text, "file")
     assert str(caught.value).startswith(said)
 
 
@@ -164,8 +150,8 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
     ],
 )
 def test_a_faulty_table_is_named_with_its_fault(text, said):
-    with pytest.raises(TuneError) as caught:
-        read_toml(text, "file", own_parameters(default()))
+    with pytest.raises(parameters.TuneError) as caught:
+        parameters.read_toml(text, "file", parameters.own_parameters(families.default()))
     assert str(caught.value).startswith(said)
 
 
@@ -213,9 +199,7 @@ SMALL = {
 }
 
 
-def test_every_command_of_the_page_runs_in_small(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_every_command_of_the_page_runs_in_small(tmp_path, monkeypatch, capsys):
     text = (ROOT / PAGE).read_text(encoding="utf-8")
     shown = [words for command, *words in commands(PAGE) if command == "spsa" and words]
     monkeypatch.chdir(tmp_path)
@@ -248,16 +232,16 @@ def test_a_wrong_command_line_is_explained(arguments, said):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("span", [MIN_SIZE, 1.0, MAX_SIZE])
+@pytest.mark.parametrize("span", [parameters.MIN_SIZE, 1.0, parameters.MAX_SIZE])
 def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, span: float):
-    for size in (MIN_SIZE, 1.0, MAX_SIZE):
-        for elo in (MIN_SIZE, 1.0, MAX_COST):
-            step = None if elo == 1.0 else MAX_SIZE
-            row = check(TunedParameter("a", 0, 0, span, size, step, False, elo, size), "a")
-            settings = settings_for(METHODS[method], [row], 50)
+    for size in (parameters.MIN_SIZE, 1.0, parameters.MAX_SIZE):
+        for elo in (parameters.MIN_SIZE, 1.0, parameters.MAX_COST):
+            step = None if elo == 1.0 else parameters.MAX_SIZE
+            row = parameters.check(parameters.TunedParameter("a", 0, 0, span, size, step, False, elo, size), "a")
+            settings = parameters.settings_for(METHODS[method], [row], 50)
             state, random = initial_state(settings, np.zeros(1)), seed_state(1)
             for number, y in enumerate((2.0, -2.0, 0.0, 1.0, 2.0), start=1):
-                state = after(settings, state, PairResult(number, *next_pair(settings, state, number, random), y))
+                state = after(settings, state, rules.PairResult(number, *next_pair(settings, state, number, random), y))
             assert np.isfinite(estimate(settings, state)).all(), (size, elo)
 
 

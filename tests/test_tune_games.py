@@ -17,68 +17,33 @@ import numpy as np
 import pytest
 
 from merino.core.board.fen import START_FEN
+from merino.core.common import errors, sealed, work
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.errors import MerinoError
-from merino.core.common.sealed import as_npz, from_npz
-from merino.core.common.work import RunName, begun
 from merino.engine.search.parameters import PARAMETERS, parameters_for
-from merino.eval.evaluation import EvaluationError, Number
-from merino.eval.families import default
+from merino.eval import evaluation, families
 from merino.eval.linear.weights import defaults
-from merino.lab.tune import tuning
+from merino.lab.tune import parameters, rules, tuning
 from merino.lab.tune.command import run_spsa
 from merino.lab.tune.methods import METHODS, method_of
-from merino.lab.tune.parameters import (
-    MAX_COST,
-    TunedParameter,
-    TuneError,
-    check,
-    check_tunable,
-    own_parameters,
-    read_lines,
-)
-from merino.lab.tune.rules import PairResult
-from merino.lab.tune.tuning import (
-    Configuration,
-    PairOutcome,
-    PlayPair,
-    Tune,
-    TunePair,
-    configuration_from,
-    configuration_hash,
-    draw,
-    engine_options,
-    load_tune,
-    own_player,
-    play_pair,
-    play_tune,
-    players_of,
-    proof_terms,
-    replay,
-    result_lines,
-    tuned_values,
-)
-from merino.match import runner
-from merino.match.config import Clock, TimeControl
+from merino.match import config, runner
 from merino.match.games import Tally
 from merino.match.players import OtherPlayer, OwnPlayer, Player, read_player
-from merino.match.runner import MatchResult
 
 ROWS = (
-    TunedParameter("RookOpen_mg", 17, -200, 200, 30),
-    TunedParameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80),
+    parameters.TunedParameter("RookOpen_mg", 17, -200, 200, 30),
+    parameters.TunedParameter("razor_margin", 200, 50, 800, 40, elo=3, dist=80),
 )
 
 
-def configuration(pairs: int = 40, method: str = "bspsa", **other) -> Configuration:
+def configuration(pairs: int = 40, method: str = "bspsa", **other) -> tuning.Configuration:
     identity = {"weights": defaults().tolist()}
-    return Configuration(
-        ROWS, method, pairs, seed=3, ahead=4, time_control=TimeControl(nodes=30), identity=identity, **other
+    return tuning.Configuration(
+        ROWS, method, pairs, seed=3, ahead=4, time_control=config.TimeControl(nodes=30), identity=identity, **other
     )
 
 
 def test_results_are_taken_in_the_order_in_which_pairs_were_handed_out() -> None:
-    tune = Tune.new(configuration(pairs=6))
+    tune = tuning.Tune.new(configuration(pairs=6))
     asked = list(iter(tune.ask, None))
     assert [pair.number for pair in asked] == [1, 2, 3, 4], "no more than four are under way"
     tune.tell(2.0)
@@ -92,51 +57,54 @@ def test_results_are_taken_in_the_order_in_which_pairs_were_handed_out() -> None
     assert (tune.is_over, tune.lost) == (True, 1)
 
 
-def judge(lose: int = 0) -> PlayPair:
+def judge(lose: int = 0) -> tuning.PlayPair:
     """Plays no games: the player with more RookOpen_mg wins, unless a pair is to be lost."""
 
-    def play_pair(_: Configuration, __: RunName, task: TunePair) -> PairOutcome:
+    def judged(_: tuning.Configuration, __: work.RunName, task: tuning.TunePair) -> tuning.PairOutcome:
         pair = task.pair
         if pair.number == lose:
-            return PairOutcome(math.nan, "the engine died")
-        return PairOutcome(2.0 * float(np.sign(pair.plus[0] - pair.minus[0])))
+            return tuning.PairOutcome(math.nan, "the engine died")
+        return tuning.PairOutcome(2.0 * float(np.sign(pair.plus[0] - pair.minus[0])))
 
-    return play_pair
+    return judged
 
 
-def play(tune: Tune, threads: int = 2, **broken) -> Tune:
-    play_tune(tune, threads, lambda now: None, judge(**broken))
+def play(tune: tuning.Tune, threads: int = 2, **broken) -> tuning.Tune:
+    tuning.play_tune(tune, threads, lambda now: None, judge(**broken))
     return tune
 
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_a_tune_goes_where_the_games_are_won(method):
-    tune = play(Tune.new(configuration(method=method)))
+    tune = play(tuning.Tune.new(configuration(method=method)))
     assert tune.is_over
     assert tune.estimate()[0] > ROWS[0].start
-    lines = result_lines(tune)
+    lines = tuning.result_lines(tune)
     assert lines[0] == f"{method} after 40 pairs:"
     assert "# OpenBench" in lines
     assert any("Expected against the start" in line for line in lines) == (METHODS[method].deviations is not None)
 
 
 def test_the_course_of_a_tune_does_not_depend_on_the_number_of_threads():
-    one, three = (play(Tune.new(configuration()), threads) for threads in (1, 3))
+    one, three = (play(tuning.Tune.new(configuration()), threads) for threads in (1, 3))
     assert np.array_equal(one.estimate(), three.estimate())
 
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_an_integer_stays_one_at_bounds_that_are_none(method: str):
-    rows = (TunedParameter("razor_depth", 2, 0.5, 3.5, 2), TunedParameter("RookOpen_mg", 0.5, 0.5, 7.5, 30))
-    tune = play(Tune.new(replace(configuration(method=method), parameters=rows)))
+    rows = (
+        parameters.TunedParameter("razor_depth", 2, 0.5, 3.5, 2),
+        parameters.TunedParameter("RookOpen_mg", 0.5, 0.5, 7.5, 30),
+    )
+    tune = play(tuning.Tune.new(replace(configuration(method=method), parameters=rows)))
     played = np.array([[pair.plus, pair.minus] for pair in tune.done])
     assert set(played[..., 0].ravel()) <= {1, 2, 3} and set(played[..., 1].ravel()) <= set(range(1, 8))
-    assert all(row.low <= value <= row.high for row, value in zip(rows, tuned_values(tune), strict=True))
+    assert all(row.low <= value <= row.high for row, value in zip(rows, tuning.tuned_values(tune), strict=True))
 
 
 @pytest.mark.parametrize("step", ["next_pair", "after"])
 def test_ctrl_c_while_a_tune_counts_leaves_it_as_it_was(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    tune, count = Tune.new(configuration()), getattr(tuning, step)
+    tune, count = tuning.Tune.new(configuration()), getattr(tuning, step)
     tune.ask()
     tune.save(tmp_path / "before.npz")
 
@@ -153,11 +121,11 @@ def test_ctrl_c_while_a_tune_counts_leaves_it_as_it_was(step: str, tmp_path: Pat
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(method):
-    tune = play(Tune.new(configuration()), lose=5)
+    tune = play(tuning.Tune.new(configuration()), lose=5)
     assert tune.is_over and tune.lost == 1 and math.isnan(tune.done[4].y)
     assert tune.state.moments[0] == 39, "a crash costs one pair"
     settings = tune.configuration.settings(method)
-    way = list(replay(tune, settings))
+    way = list(tuning.replay(tune, settings))
     same = np.array_equal(way[-1][1].mean[0], tune.state.mean[0])
     assert same == (method is METHODS["bspsa"])
     assert method_of(settings) is method
@@ -165,20 +133,22 @@ def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(metho
     assert way[5][1] is way[4][1]  # of the pair that was lost
 
 
+def saved(path: Path, **changes: np.ndarray) -> Path:
+    """A file of a new tune, with other arrays."""
+    tuning.Tune.new(configuration()).save(path)
+    path.write_bytes(sealed.as_npz(sealed.from_npz(path.read_bytes()) | changes))
+    return path
+
+
 def test_a_file_with_another_configuration_is_refused(tmp_path: Path):
-    path = tmp_path / "tune.npz"
-    Tune.new(configuration()).save(path)
-    with np.load(path) as file:
-        content = dict(file)
-    content["configuration"] = np.array(replace(configuration(), seed=4).text())
-    np.savez(path, **content)
-    with pytest.raises(TuneError, match="its configuration has been changed"):
-        load_tune(path)
+    path = saved(tmp_path / "tune.npz", configuration=np.array(replace(configuration(), seed=4).text()))
+    with pytest.raises(parameters.TuneError, match="its configuration has been changed"):
+        tuning.load_tune(path)
     path.write_bytes(b"nothing")
-    with pytest.raises(TuneError, match="is not a tune"):
-        load_tune(path)
-    with pytest.raises(TuneError, match="No such file"):
-        load_tune(tmp_path / "missing.npz")
+    with pytest.raises(parameters.TuneError, match="is not a tune"):
+        tuning.load_tune(path)
+    with pytest.raises(parameters.TuneError, match="No such file"):
+        tuning.load_tune(tmp_path / "missing.npz")
 
 
 @pytest.mark.parametrize(
@@ -186,53 +156,48 @@ def test_a_file_with_another_configuration_is_refused(tmp_path: Path):
     [("mean", np.zeros(3)), ("mean", np.zeros((1, 9))), ("random", np.zeros(1)), ("plus", np.zeros((3, 1)))],
 )
 def test_a_file_whose_arrays_do_not_fit_the_tune_is_refused(tmp_path: Path, name: str, array: np.ndarray):
-    path = tmp_path / "tune.npz"
-    Tune.new(configuration()).save(path)
-    path.write_bytes(as_npz(from_npz(path.read_bytes()) | {name: array}))
-    with pytest.raises(TuneError, match=rf"tune\.npz' is not a tune: '{name}' is float64"):
-        load_tune(path)
+    with pytest.raises(parameters.TuneError, match=rf"tune\.npz' is not a tune: '{name}' is float64"):
+        tuning.load_tune(saved(tmp_path / "tune.npz", **{name: array}))
 
 
 def test_a_file_without_a_later_setting_is_continued(tmp_path: Path):
-    path = tmp_path / "tune.npz"
-    Tune.new(configuration()).save(path)
-    with np.load(path) as file:
-        content = dict(file)
-    older = json.loads(str(content["configuration"]))
+    older = json.loads(configuration().text())
     del older["plies"], older["effort"]["hash"]
-    content["configuration"] = np.array(json.dumps(older))
-    content["hash"] = np.array(configuration_hash(json.dumps(older)))
-    np.savez(path, **content)
-    assert load_tune(path).configuration == configuration()
+    text = json.dumps(older)
+    path = saved(tmp_path / "tune.npz", configuration=np.array(text), hash=np.array(tuning.configuration_hash(text)))
+    assert tuning.load_tune(path).configuration == configuration()
 
 
 def test_players_get_the_values_of_their_side():
-    player = own_player("a", ROWS, np.array([33.0, 250.0]), default())
+    player = tuning.own_player("a", ROWS, np.array([33.0, 250.0]), families.default())
     weights = np.array(player.evaluation.identity["weights"])
     names = [row.name for row in PARAMETERS]
     assert player.parameters[names.index("razor_margin")] == 250
     assert (weights != defaults()).sum() == 1
     assert 33 in weights
-    with pytest.raises(TuneError, match="razor_margin is an integer"):
-        check_tunable((replace(ROWS[1], whole=False),), own_parameters(default()))
+    with pytest.raises(parameters.TuneError, match="razor_margin is an integer"):
+        parameters.check_tunable((replace(ROWS[1], whole=False),), parameters.own_parameters(families.default()))
 
 
 def test_the_player_who_gives_his_pieces_away_loses_the_pair():
     names = ("VAL_Q_mg", "VAL_Q_eg", "VAL_R_mg", "VAL_R_eg")
-    rows = tuple(TunedParameter(name, 600, 0, 2000, 100) for name in names)
-    settings = replace(configuration(), parameters=rows, time_control=TimeControl(nodes=300))
+    rows = tuple(parameters.TunedParameter(name, 600, 0, 2000, 100) for name in names)
+    settings = replace(configuration(), parameters=rows, time_control=config.TimeControl(nodes=300))
     sane, mad = np.array([1200.0, 1200.0, 600.0, 600.0]), np.zeros(4)
-    with begun() as run:
-        results = [play_pair(settings, run, TunePair(PairResult(number, sane, mad, math.nan))) for number in (1, 2, 3)]
+    with work.begun() as run:
+        results = [
+            tuning.play_pair(settings, run, tuning.TunePair(rules.PairResult(number, sane, mad, math.nan)))
+            for number in (1, 2, 3)
+        ]
     assert sum(result.y for result in results) >= 4
 
 
 def test_a_pair_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
-    with begun() as run:
-        pair = PairResult(1, np.array([90.0, 100.0]), np.array([-90.0, 300.0]), math.nan)
-        task = configuration(), run, TunePair(pair)
-        assert play_pair(*pickle.loads(pickle.dumps(task))) == play_pair(*task)
-    assert math.isnan(play_pair(*task).y)  # its run is over
+    with work.begun() as run:
+        pair = rules.PairResult(1, np.array([90.0, 100.0]), np.array([-90.0, 300.0]), math.nan)
+        task = configuration(), run, tuning.TunePair(pair)
+        assert tuning.play_pair(*pickle.loads(pickle.dumps(task))) == tuning.play_pair(*task)
+    assert math.isnan(tuning.play_pair(*task).y)  # its run is over
 
 
 ENGINE = """
@@ -273,9 +238,9 @@ def engine(tmp_path: Path) -> tuple[str, ...]:
 
 
 def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, ...], caplog):
-    rows = (TunedParameter("Bold", 7, 0, 10, 1.5),)
-    tune = Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, identity={}))
-    play_tune(tune, 2, lambda now: None)
+    rows = (parameters.TunedParameter("Bold", 7, 0, 10, 1.5),)
+    tune = tuning.Tune.new(replace(configuration(pairs=4), parameters=rows, engine=engine, identity={}))
+    tuning.play_tune(tune, 2, lambda now: None)
     lost = [pair for pair in tune.done if math.isnan(pair.y)]
     assert [max(pair.plus[0], pair.minus[0]) >= 9 for pair in tune.done] == [math.isnan(pair.y) for pair in tune.done]
     assert 0 < len(lost) < 4
@@ -283,19 +248,19 @@ def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, 
 
 
 def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
-    rows = (TunedParameter("Bold", 9.9, 9, 10, 1),)
+    rows = (parameters.TunedParameter("Bold", 9.9, 9, 10, 1),)
     settings = replace(configuration(pairs=100), parameters=rows, engine=(*engine[:1], "-c", "pass"), identity={})
-    tune = Tune.new(settings)
-    with pytest.raises(TuneError, match="10 pairs in a row could not be played"):
-        play_tune(tune, 2, lambda now: None)
+    tune = tuning.Tune.new(settings)
+    with pytest.raises(parameters.TuneError, match="10 pairs in a row could not be played"):
+        tuning.play_tune(tune, 2, lambda now: None)
 
 
 def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tmp_path: Path):
-    assert engine_options(engine) == {"Bold": Number(5, 0, 10)}
-    with pytest.raises(TuneError, match="does not start"):
-        engine_options((sys.executable, "-c", "pass"))
+    assert tuning.engine_options(engine) == {"Bold": evaluation.Number(5, 0, 10)}
+    with pytest.raises(parameters.TuneError, match="does not start"):
+        tuning.engine_options((sys.executable, "-c", "pass"))
     fake = Path(__file__).parent / "fake_engine.py"
-    assert engine_options((sys.executable, str(fake), "odd"))["Low"] == Number(0, 0, 9)
+    assert tuning.engine_options((sys.executable, str(fake), "odd"))["Low"] == evaluation.Number(0, 0, 9)
     file = tmp_path / "file.txt"
     file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
     order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "2"]
@@ -315,8 +280,8 @@ def test_an_engine_that_ends_too_soon_is_reported(engine: tuple[str, ...], monke
         raise chess.engine.EngineTerminatedError("engine event loop dead")
 
     monkeypatch.setattr(chess.engine.SimpleEngine, "options", property(ended))
-    with pytest.raises(TuneError, match="does not start: engine event loop dead"):
-        engine_options(engine)
+    with pytest.raises(parameters.TuneError, match="does not start: engine event loop dead"):
+        tuning.engine_options(engine)
 
 
 @pytest.mark.parametrize("command", ["tune", "plan"])
@@ -338,11 +303,11 @@ def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], 
     assert isinstance(player, OtherPlayer)
     assert player.command == engine
     assert 0 <= int(player.options["Bold"]) <= 8
-    assert load_tune(tmp_path / "bold.tune.npz").configuration.time_control.clock == Clock(20000, 100)
+    assert tuning.load_tune(tmp_path / "bold.tune.npz").configuration.time_control.clock == config.Clock(20000, 100)
 
 
 OTHER = {"openings": "book.epd", "plies": 4, "margin": 20, "engine": ("a", "b")}
-OTHER |= {"time_control": TimeControl(movetime=5, clock=Clock(1000, 100))}
+OTHER |= {"time_control": config.TimeControl(movetime=5, clock=config.Clock(1000, 100))}
 
 
 @pytest.mark.parametrize(
@@ -350,28 +315,28 @@ OTHER |= {"time_control": TimeControl(movetime=5, clock=Clock(1000, 100))}
 )
 def test_a_configuration_is_read_as_it_was_written(changes: dict[str, object]):
     written = replace(configuration(), **changes)
-    assert configuration_from(written.text()) == written
+    assert tuning.configuration_from(written.text()) == written
     if "identity" in changes:
-        with pytest.raises(EvaluationError, match="unknown family of evaluations"):
+        with pytest.raises(evaluation.EvaluationError, match="unknown family of evaluations"):
             _ = written.evaluation
 
 
 def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_had():
-    own = Configuration(
+    own = tuning.Configuration(
         (replace(ROWS[0], name="RookOpen"),),
         "bspsa",
         10,
         3,
         4,
-        TimeControl(nodes=30),
+        config.TimeControl(nodes=30),
         identity={"weights": [100.0, -2.5, 0.0]},
     )
     assert json.loads(own.text())["weights"] == [100.0, -2.5, 0.0]
-    assert configuration_hash(own.text()) == "11dfe4a17bd0cd61"
-    assert configuration_from(own.text()) == own
-    bold = (TunedParameter("Bold", 5, 0, 10, 1),)
-    other = Configuration(bold, "bspsa", 10, 3, 4, TimeControl(nodes=30), engine=("a", "b"))
-    assert configuration_hash(other.text()) == "c27114c09e9db882"
+    assert tuning.configuration_hash(own.text()) == "11dfe4a17bd0cd61"
+    assert tuning.configuration_from(own.text()) == own
+    bold = (parameters.TunedParameter("Bold", 5, 0, 10, 1),)
+    other = tuning.Configuration(bold, "bspsa", 10, 3, 4, config.TimeControl(nodes=30), engine=("a", "b"))
+    assert tuning.configuration_hash(other.text()) == "c27114c09e9db882"
 
 
 @pytest.fixture
@@ -397,7 +362,7 @@ def test_a_tune_by_games_is_played_continued_and_replayed(tmp_path: Path, capsys
     assert "To confirm it by SPRT" in said
     player = player_named(said)
     assert isinstance(player, OwnPlayer)
-    tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
+    tuned = tuning.load_tune(tmp_path / "rook.tune.npz").estimate().round()
     assert player.evaluation.numbers["RookOpen_mg"].value == tuned[0]
     assert player.parameters == parameters_for(player.evaluation, {"razor_margin": int(tuned[1])})
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
@@ -421,8 +386,8 @@ def test_a_tune_as_data_has_intervals_and_says_whether_it_is_proved(
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n")
 
-    def won(*_: object) -> MatchResult:
-        result = MatchResult(Tally(), 1.0)
+    def won(*_: object) -> runner.MatchResult:
+        result = runner.MatchResult(Tally(), 1.0)
         result.tally.pairs[:] = (1, 10, 50, 400, 900) if proved else (900, 400, 50, 10, 1)
         return result
 
@@ -444,15 +409,15 @@ def test_a_tune_finds_its_openings_from_another_folder_and_needs_none_when_over(
     book.write_text("rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
     order = ["tune", "rook.txt", "--pairs", "2", "--nodes", "20", "--openings", "book.epd", "--state", str(state)]
     assert run_spsa(order) == 0
-    tune = load_tune(state)
+    tune = tuning.load_tune(state)
     assert tune.configuration.openings == str(book)
     older = replace(tune.configuration, openings="book.epd")
     replace(tune, configuration=older).save(state)
     capsys.readouterr()
     assert run_spsa(order) == 0
     assert "Continuing after 2 of 2 pairs" in capsys.readouterr().out
-    with pytest.raises(TuneError, match="a tune with other openings"):
-        load_tune(state, replace(tune.configuration, openings=str(rook.parent / "other.epd")))
+    with pytest.raises(parameters.TuneError, match="a tune with other openings"):
+        tuning.load_tune(state, replace(tune.configuration, openings=str(rook.parent / "other.epd")))
     book.unlink()
     assert run_spsa(["tune", str(state)]) == 0
 
@@ -461,45 +426,46 @@ def test_a_tune_finds_its_openings_from_another_folder_and_needs_none_when_over(
     ("method", "openings", "games"),
     [({}, "a.epd", 6), ({}, "b.bin", 100_000), ({}, None, 100_000), ({"engine": ("x",)}, "a.epd", 100_000)],
 )
-def test_the_proof_of_a_tune_plays_no_game_twice(
-    method: dict[str, tuple[str, ...]], openings: str | None, games: int, tmp_path: Path
-) -> None:
+def test_the_proof_of_a_tune_plays_no_game_twice(method, openings, games, tmp_path) -> None:
     (tmp_path / "a.epd").write_text(f"{START_FEN}\n" * 3)
     (tmp_path / "b.bin").write_bytes(bytes(16))
     tune = configuration(openings=None if openings is None else str(tmp_path / openings), **method)
-    players = players_of(tune, tune.start, tune.start)
-    assert proof_terms(tune, players).games == games
+    players = tuning.players_of(tune, tune.start, tune.start)
+    assert tuning.proof_terms(tune, players).games == games
     if openings == "a.epd" and not method:
         (tmp_path / "a.epd").unlink()
-        with pytest.raises(TuneError, match="cannot read openings"):
-            proof_terms(tune, players)
+        with pytest.raises(parameters.TuneError, match="cannot read openings"):
+            tuning.proof_terms(tune, players)
 
 
 def test_the_steepest_curve_that_is_taken_leaves_all_numbers_finite():
-    row = check(TunedParameter("a", 50, 0, 100, c_end=5, elo=1e5, dist=5 * (1e5 / MAX_COST) ** 0.5), "file")
-    tune = Tune.new(replace(configuration(400, "adaptive"), parameters=(row,)))
+    row = parameters.check(
+        parameters.TunedParameter("a", 50, 0, 100, c_end=5, elo=1e5, dist=5 * (1e5 / parameters.MAX_COST) ** 0.5),
+        "file",
+    )
+    tune = tuning.Tune.new(replace(configuration(400, "adaptive"), parameters=(row,)))
     while tune.ask() is not None:
         tune.tell(2.0 if len(tune.done) % 2 else -2.0)
     assert tune.is_over and all(np.isfinite(array).all() for array in tune.state)
 
 
 def test_values_in_a_small_range_are_shown_to_their_digits():
-    row = TunedParameter("Scale", 0.0000234, 0.0, 0.0001, 0.00002, 0.002, whole=False)
-    tune = Tune.new(replace(configuration(), parameters=(row,)))
-    lines = result_lines(tune)
+    row = parameters.TunedParameter("Scale", 0.0000234, 0.0, 0.0001, 0.00002, 0.002, whole=False)
+    tune = tuning.Tune.new(replace(configuration(), parameters=(row,)))
+    lines = tuning.result_lines(tune)
     assert lines[2].split()[:3] == ["Scale", "2.34e-05", "2.34e-05"]
-    assert read_lines(lines[-1], "report") == [row]
+    assert parameters.read_lines(lines[-1], "report") == [row]
     assert (row.shown(0.00002345678), row.shown(0.0001), ROWS[0].shown(1.23456)) == (0.00002346, 0.0001, 1.2346)
     assert replace(row, high=0.123456789).shown(0.123456789) == 0.123456789  # rounded up it would be out of bounds
 
 
-def interrupted_at(number: int) -> PlayPair:
+def interrupted_at(number: int) -> tuning.PlayPair:
     """Plays the pairs, up to this one."""
 
-    def play(configuration: Configuration, run: RunName, task: TunePair) -> PairOutcome:
+    def play(configuration: tuning.Configuration, run: work.RunName, task: tuning.TunePair) -> tuning.PairOutcome:
         if task.pair.number == number:
             raise KeyboardInterrupt
-        return play_pair(configuration, run, task)
+        return tuning.play_pair(configuration, run, task)
 
     return play
 
@@ -509,11 +475,11 @@ def test_a_repeated_tune_goes_on_and_ends_as_if_it_had_not_been_interrupted(rook
     whole, broken = rook.parent / "whole.npz", rook.parent / "broken.npz"
     assert run_spsa([*order, str(whole)]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr("merino.lab.tune.tuning.play_tune", partial(play_tune, play=interrupted_at(5)))
+        patch.setattr("merino.lab.tune.tuning.play_tune", partial(tuning.play_tune, play=interrupted_at(5)))
         assert run_spsa([*order, str(broken)]) == 130
-    assert 0 < len(load_tune(broken).done) < 8
+    assert 0 < len(tuning.load_tune(broken).done) < 8
     capsys.readouterr()
-    for already in (len(load_tune(broken).done), 8):  # and once more when it is over
+    for already in (len(tuning.load_tune(broken).done), 8):  # and once more when it is over
         assert run_spsa([*order, str(broken)]) == 0
         assert f"Continuing after {already} of 8 pairs" in capsys.readouterr().out
         assert broken.read_bytes() == whole.read_bytes()
@@ -551,8 +517,10 @@ def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, 
 
 def test_a_picture_shows_deviations_only_where_the_method_has_them():
     pytest.importorskip("matplotlib")
-    for name, method in METHODS.items():
-        shown = b"change in units of c, and two standard deviations" in draw(Tune.new(configuration()), method, ".svg")
+    for name in ("spsa", "adaptive"):
+        shown = b"change in units of c, and two standard deviations" in tuning.draw(
+            tuning.Tune.new(configuration()), METHODS[name], ".svg"
+        )
         assert shown is (name != "spsa")
 
 
@@ -570,25 +538,23 @@ def test_a_picture_is_checked_before_the_replay(lacking: str, tmp_path: Path, mo
     }[lacking]
     if lacking == "matplotlib":
         monkeypatch.setitem(sys.modules, "matplotlib", None)
-    play(Tune.new(configuration(pairs=4))).save(state)
+    play(tuning.Tune.new(configuration(pairs=4))).save(state)
     monkeypatch.setattr(tuning, "replay", refuse_to_play)
-    with pytest.raises(MerinoError, match=re.escape(said)):
+    with pytest.raises(errors.MerinoError, match=re.escape(said)):
         run_spsa(["replay", str(state), "--plot", str(picture)])
     assert list(tmp_path.iterdir()) == [state]
 
 
-def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    file = tmp_path / "rook.txt"
-    file.write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
+def test_where_the_tuned_weights_go_is_looked_at_before_the_games(rook: Path, monkeypatch):
+    play(tuning.Tune.new(configuration(pairs=4))).save(tune := rook.parent / "other.tune.npz")
     monkeypatch.setattr("merino.lab.tune.tuning.play_tune", refuse_to_play)
+    before = rook.read_text()
     with pytest.raises(UsageError, match="the tuned evaluation would replace"):
-        run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
-    assert file.read_text().startswith("RookOpen_mg, 17")
-    (tmp_path / "rook.txt").unlink()
-    (tmp_path / "rook.tune.txt").mkdir()
-    play(Tune.new(configuration(pairs=4))).save(tmp_path / "rook.tune.npz")
-    with pytest.raises(CommandError, match=r"cannot write '.*rook.tune.txt': it is a folder"):
-        run_spsa(["tune", str(tmp_path / "rook.tune.npz")])
+        run_spsa(["tune", str(rook), "--state", str(rook.with_suffix(".npz"))])
+    assert rook.read_text() == before
+    tune.with_suffix(".txt").mkdir()
+    with pytest.raises(CommandError, match=r"cannot write '.*other.tune.txt': it is a folder"):
+        run_spsa(["tune", str(tune)])
 
 
 @pytest.mark.parametrize("is_new", [True, False])
@@ -597,8 +563,8 @@ def test_a_tune_is_never_replaced_by_its_result(is_new: bool, tmp_path: Path, mo
     Path("rook.txt").write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
     words = ["tune", "rook.txt", "--state", "kept.txt", "--nodes", "30"]
     if not is_new:
-        wanted = replace(configuration(pairs=4), identity=default().identity)
-        play(Tune.new(wanted)).save(Path("kept.npz"))
+        wanted = replace(configuration(pairs=4), identity=families.default().identity)
+        play(tuning.Tune.new(wanted)).save(Path("kept.npz"))
         monkeypatch.setattr("merino.lab.tune.command._evaluation_file", lambda path, _: path)
         words = ["tune", "kept.npz"]
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
@@ -608,20 +574,18 @@ def test_a_tune_is_never_replaced_by_its_result(is_new: bool, tmp_path: Path, mo
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(tmp_path, monkeypatch, capsys):
     state = tmp_path / "rook.tune.npz"
-    Tune.new(configuration(pairs=4)).save(state)
-    real, calls = Tune.save, iter(range(100))
+    tuning.Tune.new(configuration(pairs=4)).save(state)
+    real, calls = tuning.Tune.save, iter(range(100))
 
-    def full(tune: Tune, path: Path) -> None:
+    def full(tune: tuning.Tune, path: Path) -> None:
         if next(calls):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(tune, path)
 
-    monkeypatch.setattr(Tune, "save", full)
-    monkeypatch.setattr("merino.lab.tune.tuning.play_tune", partial(play_tune, play=judge()))
+    monkeypatch.setattr(tuning.Tune, "save", full)
+    monkeypatch.setattr("merino.lab.tune.tuning.play_tune", partial(tuning.play_tune, play=judge()))
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
         run_spsa(["tune", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out
@@ -636,6 +600,6 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
 )
 def test_a_tune_by_a_method_of_an_earlier_version_is_refused(old: str, new: str, said: str):
     written = replace(configuration(), method="adaptive").text()
-    assert configuration_from(written).method == "adaptive" and old in written
+    assert tuning.configuration_from(written).method == "adaptive" and old in written
     with pytest.raises(ValueError, match=said):
-        configuration_from(written.replace(old, new))
+        tuning.configuration_from(written.replace(old, new))

@@ -12,10 +12,8 @@ from merino.app.shell import match as games
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default
-from merino.lab.tune import methods, scan, tuning
-from merino.lab.tune.command import run_spsa
+from merino.lab.tune import command, methods, rules, scan, tuning
 from merino.lab.tune.parameters import TunedParameter, TuneError, lines_of_both, settings_for
-from merino.lab.tune.rules import ExpectedGain
 from merino.match.games import Tally
 from merino.match.runner import MatchResult
 
@@ -104,7 +102,7 @@ def test_no_zero_has_a_sign() -> None:
     row = TunedParameter("a", 0, -100, 100, 5)
     settings = settings_for(methods.METHODS["spsa"], (row,), 100)
     slight = methods.initial_state(settings, np.array([-0.003]))
-    shown = [*scan.scan_table(found)[2:], found.verdict, tuning.gain_line(ExpectedGain(-0.01, 0.01))]
+    shown = [*scan.scan_table(found)[2:], found.verdict, tuning.gain_line(rules.ExpectedGain(-0.01, 0.01))]
     shown += [*tuning.value_table([row], settings, slight), *lines_of_both([row], [row.shown(-0.00001)], [1])]
     assert "5 (+0.0 +- 4.3 Elo)" in replace(found, points=(point,)).verdict
     assert not re.search(r"-0(?![.\d])|-0\.0+(?!\d)", "\n".join(shown)), shown
@@ -132,14 +130,14 @@ def test_a_scan_takes_a_weight_or_a_number_of_the_search():
 )
 def test_a_wrong_scan_is_refused_before_a_game(name: str, words: str, said: str) -> None:
     with pytest.raises((UsageError, CommandError, TuneError)) as caught:
-        run_spsa(["scan", name, *words.split()])
+        command.run_spsa(["scan", name, *words.split()])
     assert said in str(caught.value)
 
 
 def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path, monkeypatch, capsys):
     where = ["scan", "RookOpen_mg", "--values", "-40,60", "--against", "17"]
     words = [*where, "--games", "4", "--nodes", "20", "--json", "--quiet", "--state"]
-    assert run_spsa([*words, str(tmp_path / "whole")]) == 0
+    assert command.run_spsa([*words, str(tmp_path / "whole")]) == 0
     whole = json.loads(capsys.readouterr().out)
     play, played = games.play, []
 
@@ -150,11 +148,11 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path, monkeypatch, c
         return play(args, config, *others, **more)
 
     monkeypatch.setattr(games, "play", break_off)
-    assert run_spsa([*words, str(tmp_path / "broken")]) == INTERRUPTED
+    assert command.run_spsa([*words, str(tmp_path / "broken")]) == INTERRUPTED
     part = json.loads(capsys.readouterr().out)
     assert [point["value"] for point in part["points"]] == [-40, 17]
     assert not part["complete"]
     monkeypatch.setattr(games, "play", play)
-    assert run_spsa([*words, str(tmp_path / "broken")]) == 0
+    assert command.run_spsa([*words, str(tmp_path / "broken")]) == 0
     assert json.loads(capsys.readouterr().out) == whole
     assert whole["complete"] and [point["games"] for point in whole["points"]] == [4, 0, 4]

@@ -21,8 +21,7 @@ from pathlib import Path
 import chess
 from chess.polyglot import zobrist_hash
 
-from merino.engine.uci import find_command
-from merino.engine.uci.options import OPTIONS
+from merino.engine.uci import find_command, options
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED
 from tests.boards import KIWIPETE, MATED, STALEMATED, WILD
 from tests.uci_process import UciProcess
@@ -56,23 +55,12 @@ _LONG = re.compile(rf"(?i)\b({'|'.join(_CAPS)})((?:\s+value)?\s+)([+-]?\w[\w.]*)
 _MARKER, _ANSWER = ("debug on", "end-of-batch", "debug off"), "info string unknown command: 'end-of-batch'"
 _WRITES_FILES = re.compile(r"(?i)export_weights|log\s+file")
 _OUTSIDE = re.compile(r"[/~]")  # in the name of a file that may lie outside the folder of the process
-FILE_OPTIONS = tuple(option.name for option in OPTIONS.values() if option.opens is not None)
+FILE_OPTIONS = tuple(option.name for option in options.OPTIONS.values() if option.opens is not None)
 ODD_NAMES = (*_words("folder pipe socket circle gone huge text zeros cut.net short.bin ."), "", "a  b")
 GOOD_NAMES = ("good.txt", "good.net", "good.bin", "log.txt", "gen1")
 PATHS = (
-    "~ ~",
-    "~nobody/x",
-    "/dev/zero",
-    "/dev/stdin",
-    "/dev/full",
-    "/proc/self/mem",
-    "/proc/self/fd/0",
-    "circle/x",
-    "text/x",
-    "\0",
-    "x" * 300,
-    "y/" * 5000,
-    "/",
+    *_words("~nobody/x /dev/zero /dev/stdin /dev/full /proc/self/mem /proc/self/fd/0 circle/x text/x /"),
+    *("~ ~", "\0", "x" * 300, "y/" * 5000),
 )
 
 
@@ -106,8 +94,8 @@ class Lines:
             (self.position, 30),
             (self.go, 25),
             (self.option, 15),
-            (self.file_option, 8),
-            (self.export, 1),
+            (lambda: f"setoption name {self.draw.choice(FILE_OPTIONS)} value {self.path()}", 8),
+            (lambda: f"export_weights {self.path()}", 1),
             (self.words, 20),
             (self.junk, 8),
             (self.long_line, 1),
@@ -136,17 +124,9 @@ class Lines:
 
     def option(self) -> str:
         """An option with any value."""
-        name = self.draw.choice([option.name for option in OPTIONS.values()])
+        name = self.draw.choice([option.name for option in options.OPTIONS.values()])
         value = self.draw.choice((self.number(), self.draw.choice(WORDS), "", "/", "."))
         return f"setoption name {self.draw.choice((name, name.lower(), self.mutated(name)))} value {value}"
-
-    def file_option(self) -> str:
-        """An option that names a file, or what is none."""
-        return f"setoption name {self.draw.choice(FILE_OPTIONS)} value {self.path()}"
-
-    def export(self) -> str:
-        """A command that writes a file."""
-        return f"export_weights {self.path()}"
 
     def path(self) -> str:
         """The name of a file, mutated now and then, or of something else."""

@@ -3,15 +3,12 @@
 Values come from a few hundred symbols drawn by lot, so that whoever counts a position wrong finds another value.
 """
 
-from __future__ import annotations
-
 from math import comb
 from random import Random
 
 import numpy as np
 
-from merino.engine.syzygy.probing import KING_PAIRS, LEAD_PAWN_SETS, THREE_PIECES
-from merino.engine.syzygy.table_files import MAGIC
+from merino.engine.syzygy import probing, table_files
 
 LOST, BLESSED, DRAWN, CURSED, WON = range(5)
 LETTERS = ".PNBRQK"  # by the code of a white piece; of a black one, 8 more
@@ -69,8 +66,8 @@ def _sizes(name: str) -> list[int]:
     for group in groups[2 if both else 1 :]:
         rest, free = rest * comb(free, len(group)), free - len(group)
     if "P" in name:
-        return [rest * int(ways) for ways in LEAD_PAWN_SETS[len(groups[0])]]
-    return [rest * (THREE_PIECES if len(groups[0]) == 3 else KING_PAIRS)]
+        return [rest * int(ways) for ways in probing.LEAD_PAWN_SETS[len(groups[0])]]
+    return [rest * (probing.THREE_PIECES if len(groups[0]) == 3 else probing.KING_PAIRS)]
 
 
 def _file(name: str, heads: list[bytes], tails: list[tuple[bytes, bytes, bytes]]) -> bytes:
@@ -80,7 +77,7 @@ def _file(name: str, heads: list[bytes], tails: list[tuple[bytes, bytes, bytes]]
     # With White to move the first group counts second, if there are others, and the pawns of the other side last.
     orders = bytes([0x01, 0x10 + len(groups) - 1] if both else [0x01 if len(groups) > 1 else 0])
     codes = bytes((LETTERS.index(piece.upper()) | 8 * piece.islower()) * 0x11 for group in groups for piece in group)
-    content = MAGIC + bytes([(_sides(name) - 1) | 2 * ("P" in name)]) + (orders + codes) * _files(name)
+    content = table_files.MAGIC + bytes([(_sides(name) - 1) | 2 * ("P" in name)]) + (orders + codes) * _files(name)
     content += bytes(len(content) & 1)
     content += b"".join(heads[: _sides(name) * _files(name)])
     for part in (0, 1):

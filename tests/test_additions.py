@@ -1,7 +1,5 @@
 """What CONTRIBUTING says of additions: each patch still applies, changes so many files, and passes its quick tests."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

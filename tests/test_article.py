@@ -1,7 +1,5 @@
 """The table of the article on GreKo 2015 ML, by `merino article`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The lists of planted faults: each can still be planted, and the tests that cover it exist."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from functools import cache

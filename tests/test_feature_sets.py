@@ -19,9 +19,7 @@ def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.feature_sets.NODES", 100)
 
 
-def test_each_set_is_trained_once_and_shown_next_to_the_thesis(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_set_is_trained_once_and_shown_next_to_the_thesis(tmp_path, monkeypatch, capsys) -> None:
     few = {name: SETS[name] for name in ("ALL", "H+V", "D1+D2")}  # `make test-nets` compiles them all
     monkeypatch.setattr("tools.feature_sets.SETS", few)
     positions = tmp_path / "p.bin"

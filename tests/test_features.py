@@ -13,9 +13,8 @@ import pytest
 from merino.app.shell.cli import main
 from merino.core.board.fen import parse_fen
 from merino.core.compiled.jit import entry
-from merino.eval.net.blocks import BLOCKS, KINGS
+from merino.eval.net import blocks, view
 from merino.eval.net.features import FeatureError, features
-from merino.eval.net.view import VIEW_SIZE, look, look_back
 
 SIZES = {
     "ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206, "KING": 64,
@@ -126,9 +125,9 @@ def records(positions: list[chess.Board]) -> np.ndarray:
 
 @entry
 def _both_ways(positions, seen, turned):
-    look(positions[0], 1, seen)
-    look(positions[0], 0, turned[0])
-    look_back(turned[0], turned[1])
+    view.look(positions[0], 1, seen)
+    view.look(positions[0], 0, turned[0])
+    view.look_back(turned[0], turned[1])
 
 
 @pytest.mark.parametrize("name", NAIVE)
@@ -140,7 +139,7 @@ def test_a_block_is_what_python_chess_says_it_is(name: str) -> None:
 
 
 def test_the_naive_blocks_are_those_there_are() -> None:
-    assert list(NAIVE) == [*BLOCKS, *KINGS] and set(SIZES) < set(NAIVE)
+    assert list(NAIVE) == [*blocks.BLOCKS, *blocks.KINGS] and set(SIZES) < set(NAIVE)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -178,8 +177,8 @@ def test_words_say_what_is_on_the_board() -> None:
 
 def test_what_a_side_sees_turned_is_what_the_other_sees() -> None:
     for board in boards(50):
-        seen = np.zeros(VIEW_SIZE, dtype=np.uint64)
-        turned = np.zeros((2, VIEW_SIZE), dtype=np.uint64)
+        seen = np.zeros(view.VIEW_SIZE, dtype=np.uint64)
+        turned = np.zeros((2, view.VIEW_SIZE), dtype=np.uint64)
         _both_ways(parse_fen(board.fen()), seen, turned)
         assert (seen == turned[1]).all()
 
@@ -241,9 +240,7 @@ def test_sums_follow_one_another_and_products_multiply(expression: str, parts: l
         ),
     ],
 )
-def test_indices_of_sums_and_products_are_of_mixed_radix(
-    expression: str, size: int, index: Callable[[chess.Board], set[int]]
-) -> None:
+def test_indices_of_sums_and_products_are_of_mixed_radix(expression, size, index) -> None:
     chosen = boards(40)
     found = features(expression)
     assert found.size == size
@@ -281,10 +278,7 @@ def test_the_command_lists_blocks_and_what_is_active(capsys: pytest.CaptureFixtu
     assert main(["features", "ALL+H", THESIS_BOARD, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["size"] == 864
-    assert printed["blocks"] == [
-        {"name": "ALL", "size": 768, "offset": 0},
-        {"name": "H", "size": 96, "offset": 768},
-    ]
+    assert printed["blocks"] == [{"name": "ALL", "size": 768, "offset": 0}, {"name": "H", "size": 96, "offset": 768}]
     board = chess.Board(THESIS_BOARD)
     for side, seen in (("white", board), ("black", board.mirror())):
         assert printed[side] == sorted(NAIVE["ALL"](seen) | {768 + index for index in NAIVE["H"](seen)})

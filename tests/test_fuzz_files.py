@@ -1,7 +1,5 @@
 """Changed files of every kind are read or refused in words: a short run of `make fuzz-files`, the same each time."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

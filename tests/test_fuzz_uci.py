@@ -1,7 +1,5 @@
 """A short slice of `make fuzz`."""
 
-from __future__ import annotations
-
 from tests.fuzz_uci import Lines, Run, tamed
 
 

@@ -1,31 +1,18 @@
 """The histories of the search: which way they learn, and that they stay within their bounds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from merino.core.board.game import Position
 from merino.core.board.move import NO_MOVE
 from merino.core.compiled.jit import entry
-from merino.engine.search.history import (
-    HISTORY_BITS,
-    noisy_history,
-    note_eval_change,
-    note_searched,
-    quiet_history,
-    update_histories,
-)
-from merino.engine.search.parameters import by_name, parameter_values, parameters_for
-from merino.engine.search.state import NO_SCORE, set_parameters
-from merino.engine.search.transposition import TranspositionTable
-from merino.engine.search.tree import make_move
+from merino.engine.search import history, parameters, state, transposition, tree
 from merino.engine.search.worker import Worker
 from merino.eval.families import default
 
 FEN = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
 QUIET, OTHER_QUIET, CAPTURE, OTHER_CAPTURE = "d2d3", "b1c3", "f3e5", "c4f7"
-LIMIT = 1 << HISTORY_BITS
+LIMIT = 1 << history.HISTORY_BITS
 
 
 @entry
@@ -33,29 +20,29 @@ def _reward(records, ply, best, tried, quiet, depth, times):
     for _ in range(times):
         records[0].plies[ply].quiets = records[0].plies[ply].noisies = 0
         for index in range(len(tried)):
-            note_searched(records[0], ply, tried[index], quiet[index])
-        update_histories(records[0], ply, best, depth)
+            history.note_searched(records[0], ply, tried[index], quiet[index])
+        history.update_histories(records[0], ply, best, depth)
 
 
 @entry
 def _histories(records, ply, quiet_move, noisy_move):
-    return quiet_history(records[0], ply, quiet_move), noisy_history(records[0], ply, noisy_move)
+    return history.quiet_history(records[0], ply, quiet_move), history.noisy_history(records[0], ply, noisy_move)
 
 
 @entry
 def _follow(records, move):
-    make_move(records[0], 0, move)
+    tree.make_move(records[0], 0, move)
 
 
 @entry
 def _change_eval(records, before, after):
     records[0].plies[0].static_eval, records[0].plies[1].static_eval = before, after
-    note_eval_change(records[0], 1)
+    history.note_eval_change(records[0], 1)
 
 
 @pytest.fixture
 def worker() -> Worker:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
+    worker = Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(FEN), full_width=False)
     return worker
 
@@ -103,7 +90,7 @@ def test_where_all_fail_low_the_move_that_led_there_is_credited(worker: Worker, 
 
 
 def test_moves_tried_in_vain_are_blamed_for_part_of_the_bonus_of_the_best(worker: Worker) -> None:
-    set_parameters(worker.record, parameter_values({"history_malus": 25}))
+    state.set_parameters(worker.record, parameters.parameter_values({"history_malus": 25}))
     update(worker, QUIET, (OTHER_QUIET, QUIET))
     assert quiet_value(worker, OTHER_QUIET) == pytest.approx(-quiet_value(worker, QUIET) / 4, abs=2)
 
@@ -131,24 +118,22 @@ def test_what_is_blamed_for_ever_stays_within_bounds_and_recovers(worker, best, 
     assert value(worker, blamed) > lowest
 
 
-@pytest.mark.parametrize(("before", "after", "sign"), [(10, -60, 1), (10, 30, -1), (25, -25, 0)])
-def test_a_quiet_move_is_credited_with_what_it_gains_in_evaluation(worker, before, after, sign) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "sign"),
+    [(10, -60, 1), (10, 30, -1), (25, -25, 0), (state.NO_SCORE, -60, 0), (10, state.NO_SCORE, 0)],
+)
+def test_a_quiet_move_is_credited_with_what_it_gains_in_evaluation_unless_in_check(worker, before, after, sign) -> None:
     _follow(worker.record, Position(FEN).parse_uci(QUIET))
     _change_eval(worker.record, before, after)  # each for the side to move there
     assert np.sign(quiet_value(worker, QUIET)) == sign
 
 
-@pytest.mark.parametrize(("before", "after"), [(NO_SCORE, -60), (10, NO_SCORE)])
-def test_a_check_shows_nothing_of_the_evaluation(worker, before, after) -> None:
-    _follow(worker.record, Position(FEN).parse_uci(QUIET))
-    _change_eval(worker.record, before, after)
-    assert quiet_value(worker, QUIET) == 0
-
-
 def test_a_leap_of_the_evaluation_counts_for_no_more_than_the_largest_bonus(worker) -> None:
     _follow(worker.record, Position(FEN).parse_uci(QUIET))
     _change_eval(worker.record, 0, -20_000)
-    assert 0 < quiet_value(worker, QUIET) <= by_name(parameters_for(default()))["history_eval_max"]
+    assert (
+        0 < quiet_value(worker, QUIET) <= parameters.by_name(parameters.parameters_for(default()))["history_eval_max"]
+    )
 
 
 def test_a_capture_is_not_judged_by_the_evaluation_after_it(worker) -> None:
@@ -158,7 +143,7 @@ def test_a_capture_is_not_judged_by_the_evaluation_after_it(worker) -> None:
 
 
 def test_moves_that_flee_from_an_attack_are_remembered_apart() -> None:
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
+    worker = Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     calm, attacked = Position("4k3/8/8/8/4N3/8/8/4K3 w - - 0 1"), Position("4k3/8/8/3p4/4N3/8/8/4K3 w - - 0 1")
     worker.set_root(attacked, full_width=False)
     move = attacked.parse_uci("e4g3")

@@ -11,33 +11,23 @@ import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
-from merino.core.compiled.cache import CACHE_GROUPS, group_of
-from merino.core.compiled.jit import (
-    CHECKS_BOUNDS,
-    ENTRIES,
-    CodeCache,
-    CodeFiles,
-    ProgramLibrary,
-    cache_of,
-    entry,
-    kernel,
-)
+from merino.core.compiled import cache, jit
 from merino.engine.search.warmup import parts
 from tests.mutants import link
 from tests.test_cache import answer, script, start
 
 
-@kernel
+@jit.kernel
 def _twice(number):
     return 2 * number
 
 
-@kernel
+@jit.kernel
 def _four_times(number):
     return _twice(_twice(number))
 
 
-@entry
+@jit.entry
 def _eight_times(number):
     return _twice(_four_times(number))
 
@@ -45,12 +35,12 @@ def _eight_times(number):
 _eight_times._cache = NullCache()  # what comes from the disk has no library to look at
 
 
-@entry
+@jit.entry
 def _at(values, index):
     return values[index]
 
 
-@entry
+@jit.entry
 def _last(values):
     return values[-1]
 
@@ -62,7 +52,7 @@ def _library(function):
 def test_an_entry_is_one_program_with_all_the_kernels_it_reaches():
     assert _eight_times(5) == 40
     library = _library(_eight_times)
-    assert isinstance(library, ProgramLibrary)
+    assert isinstance(library, jit.ProgramLibrary)
     assert library._finalized and not _library(_twice)._finalized and not _library(_four_times)._finalized
 
 
@@ -73,7 +63,7 @@ def test_only_the_functions_of_the_entry_itself_can_be_seen_from_outside_its_pro
     assert seen and all("_eight_times" in name for name in seen)
 
 
-@pytest.mark.skipif(CHECKS_BOUNDS, reason="with bounds checks it is an error, see below")
+@pytest.mark.skipif(jit.CHECKS_BOUNDS, reason="with bounds checks it is an error, see below")
 def test_a_negative_index_is_no_index_from_the_end_unless_it_is_a_constant():
     values = np.arange(10)
     tail = values[5:]
@@ -137,11 +127,6 @@ def replace(path: Path) -> None:
     path.write_bytes(os.urandom(5000))
 
 
-def block(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 def test_damaged_code_is_reported_compiled_again_and_mended(tmp_path):
     home, script, damages = tmp_path / "home", tmp_path / "tiny.py", (cut, empty, overwrite, replace)
     script.write_text(ENTRIES_BY_DAMAGE, encoding="utf-8")
@@ -166,40 +151,37 @@ def answers_of(process):
     return out.splitlines(), errors
 
 
-def test_code_that_can_be_neither_read_nor_kept_stops_nothing(script, tmp_path):
+@pytest.mark.parametrize("blocked", ["file", "folder"])
+def test_code_that_cannot_be_kept_stops_nothing_and_is_kept_nowhere_else(script, tmp_path, blocked):
     home = tmp_path / "home"
     answer(start(script, home))
     (file,) = home.rglob("*.code")
-    block(file)
+    if blocked == "file":
+        file.unlink()
+        file.mkdir()
+    else:
+        shutil.rmtree(file.parent)
+        file.parent.write_text("in the way")
     process = start(script, home)
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0 and out.split()[:2] == ["42", "0"]
-    assert "cannot read the compiled code" in errors and "cannot keep compiled code" in errors
-
-
-def test_code_is_never_kept_next_to_the_sources(script, tmp_path):
-    home = tmp_path / "home"
-    answer(start(script, home))
-    (file,) = home.rglob("*.code")
-    folder = file.parent
-    shutil.rmtree(folder)
-    folder.write_text("in the way")
-    process = start(script, home)
-    out, errors = process.communicate(timeout=120)
-    assert process.returncode == 0 and out.split()[:2] == ["42", "0"]
-    assert "compiled at each start" in errors
+    said = {
+        "file": ("cannot read the compiled code", "cannot keep compiled code"),
+        "folder": ("compiled at each start",),
+    }
+    assert all(words in errors for words in said[blocked])
     assert not list(script.parent.rglob("*.nbi")) and not list(script.parent.rglob("__pycache__"))
 
 
 def test_every_entry_of_every_part_keeps_its_code_so():
-    for group in CACHE_GROUPS[1:]:
+    for group in cache.CACHE_GROUPS[1:]:
         import_module(f"merino.{group}.warmup")
-    assert parts().keys() - set(CACHE_GROUPS) and cache_of(CACHE_GROUPS[0]) is not None
-    ours = [each for each in ENTRIES if each.py_func.__module__.startswith("merino.")]
-    assert {group_of(each.py_func.__module__) for each in ours} == set(CACHE_GROUPS)
+    assert parts().keys() - set(cache.CACHE_GROUPS) and jit.cache_of(cache.CACHE_GROUPS[0]) is not None
+    ours = [each for each in jit.ENTRIES if each.py_func.__module__.startswith("merino.")]
+    assert {cache.group_of(each.py_func.__module__) for each in ours} == set(cache.CACHE_GROUPS)
     for each in ours:
-        assert isinstance(each._cache, CodeCache) and isinstance(each._cache._cache_file, CodeFiles)
-        assert Path(each._cache.cache_path).parent == cache_of(group_of(each.py_func.__module__))
+        assert isinstance(each._cache, jit.CodeCache) and isinstance(each._cache._cache_file, jit.CodeFiles)
+        assert Path(each._cache.cache_path).parent == jit.cache_of(cache.group_of(each.py_func.__module__))
 
 
 def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
@@ -208,9 +190,9 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
     environment = os.environ | {"MERINO_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "merino", "points", str(games)]
     parts()["lab"]()  # what is damaged now was whole
-    for group in CACHE_GROUPS:
-        copied = tmp_path / "home" / "cache" / cache_of(group).name
-        shutil.copytree(cache_of(group), copied, copy_function=link)
+    for group in cache.CACHE_GROUPS:
+        copied = tmp_path / "home" / "cache" / jit.cache_of(group).name
+        shutil.copytree(jit.cache_of(group), copied, copy_function=link)
     # A small one, so that this takes seconds; another checkout of the same sources has its own next to it.
     tallies = {path: path.read_bytes() for path in (tmp_path / "home").rglob("values._tally*.code")}
     for tally, content in tallies.items():

@@ -3,47 +3,34 @@
 import numpy as np
 import pytest
 
-from merino.core.compiled.jit import entry
-from merino.core.compiled.lanes import (
-    FLOAT_LANES,
-    LANES,
-    clipped_floats,
-    floats_of,
-    greatest_at,
-    load_floats,
-    load_lanes,
-    no_sums,
-    products_of_lanes,
-    store_floats,
-    sum_of_floats,
-    total_of,
-    where_inside,
-)
+from merino.core.compiled import jit, lanes
 
 
-@entry
+@jit.entry
 def _clip(source, target):
-    store_floats(target, clipped_floats(load_floats(source)))
+    lanes.store_floats(target, lanes.clipped_floats(lanes.load_floats(source)))
 
 
-@entry
+@jit.entry
 def _choose(source, target):
-    store_floats(target, where_inside(load_floats(source), load_floats(target)))
+    lanes.store_floats(target, lanes.where_inside(lanes.load_floats(source), lanes.load_floats(target)))
 
 
-@entry
+@jit.entry
 def _combine(source, target, factor):
-    store_floats(target, load_floats(target) + floats_of(np.float32(factor)) * load_floats(source))
+    lanes.store_floats(
+        target, lanes.load_floats(target) + lanes.floats_of(np.float32(factor)) * lanes.load_floats(source)
+    )
 
 
-@entry
+@jit.entry
 def _greatest(address):
-    return greatest_at(address)
+    return lanes.greatest_at(address)
 
 
-@entry
+@jit.entry
 def _sum(source):
-    return sum_of_floats(load_floats(source))
+    return lanes.sum_of_floats(lanes.load_floats(source))
 
 
 def _address(row):
@@ -53,7 +40,7 @@ def _address(row):
 @pytest.fixture
 def rows():
     generator = np.random.default_rng(3)
-    found = (4 * generator.random((2, FLOAT_LANES)) - 2).astype(np.float32)
+    found = (4 * generator.random((2, lanes.FLOAT_LANES)) - 2).astype(np.float32)
     found[0, :4] = 0, 1, -0.0, 2
     return found
 
@@ -85,26 +72,26 @@ def test_the_sum_is_that_of_the_halves(rows):
 
 
 def test_the_greatest_number_is_found_at_any_place_and_below_zero():
-    numbers = np.random.default_rng(5).integers(-(1 << 31), -5, LANES).astype(np.int32)
+    numbers = np.random.default_rng(5).integers(-(1 << 31), -5, lanes.LANES).astype(np.int32)
     assert _greatest(_address(numbers)) == numbers.max() < 0
-    for place in range(LANES):
+    for place in range(lanes.LANES):
         numbers[place] = place - 4
         assert _greatest(_address(numbers)) == place - 4
 
 
-@entry
+@jit.entry
 def _products(a, b, c, d, target):
-    total = no_sums()
+    total = lanes.no_sums()
     for _ in range(2):
-        total = total + products_of_lanes(load_lanes(a), load_lanes(b))
-        total = total + products_of_lanes(load_lanes(c), load_lanes(d))
-    target[0] = total_of(total)
+        total = total + lanes.products_of_lanes(lanes.load_lanes(a), lanes.load_lanes(b))
+        total = total + lanes.products_of_lanes(lanes.load_lanes(c), lanes.load_lanes(d))
+    target[0] = lanes.total_of(total)
 
 
 def test_products_are_added_up_beyond_32_bits_in_all():
     draw = np.random.default_rng(4)
     for bound in (300, 15000):  # the second: each of sixteen sums fits 32 bits, and their total does not
-        a, b, c, d = draw.integers(bound // 2, bound, (4, LANES)).astype(np.int16)
+        a, b, c, d = draw.integers(bound // 2, bound, (4, lanes.LANES)).astype(np.int16)
         found = np.zeros(1, dtype=np.int64)
         _products(*map(_address, (a, b, c, d)), found)
         expected = 2 * (a.astype(np.int64) @ b + c.astype(np.int64) @ d)

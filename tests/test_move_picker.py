@@ -1,33 +1,16 @@
 """How the best of the moves left is found, and the key that is known before a move is made."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
 import pytest
 
-from merino.core.board.bitboard import FULL
-from merino.core.board.game import Position
-from merino.core.board.makemove import likely_key, make
+from merino.core.board import bitboard, game, makemove, movegen
 from merino.core.board.move import NO_MOVE, NORMAL, kind_of
-from merino.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
 from merino.core.board.position import POSITION
-from merino.core.compiled.jit import entry
-from merino.core.compiled.memory import aligned_record
+from merino.core.compiled import jit, memory
+from merino.engine.search import move_picker, parameters, transposition
 from merino.engine.search.history import HISTORY_BITS, quiet_history
-from merino.engine.search.move_picker import (
-    KILLER_SCORES,
-    PLACE_BITS,
-    VICTIM_WEIGHT,
-    init_move_picker,
-    next_move,
-    place_of,
-    ranked,
-    threat_score,
-)
-from merino.engine.search.parameters import EXCHANGE_VALUES, PARAMETERS
-from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.worker import Worker
 from merino.eval.families import default
 from tests.boards import playouts
@@ -36,51 +19,54 @@ MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"  # 218
 QUIET_AND_NOISY = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 
-@entry
+@jit.entry
 def _best_place(scores):
-    best = ranked(scores[0], 0)
+    best = move_picker.ranked(scores[0], 0)
     for index in range(1, len(scores)):
-        best = max(best, ranked(scores[index], index))
-    return place_of(best)
+        best = max(best, move_picker.ranked(scores[index], index))
+    return move_picker.place_of(best)
 
 
-@entry
+@jit.entry
 def _expected(positions, after, moves):
     """How many legal moves touch no right to castle or to take en passant, promotions aside; 0 if a key is wrong."""
     position, plain = positions[0], 0
-    for index in range(generate(position, moves, ALL, FULL)):
+    for index in range(movegen.generate(position, moves, movegen.ALL, bitboard.FULL)):
         move = int(moves[index])
-        make(after[0], position, move)
+        makemove.make(after[0], position, move)
         if kind_of(move) == NORMAL and after[0].castling == position.castling and position.en_passant < 0:
-            if likely_key(position, move) != after[0].key:
+            if makemove.likely_key(position, move) != after[0].key:
                 return 0
             plain += 1
     return plain
 
 
-@entry
+@jit.entry
 def _handed_out(records, hash_move, moves, scores):
     """Write the moves that the picker hands out, and the scores of quiet ones but the first; how many there are."""
     s, count = records[0], 0
-    init_move_picker(s, 0, hash_move, False)
+    move_picker.init_move_picker(s, 0, hash_move, False)
     while True:
-        move = next_move(s, 0)
+        move = move_picker.next_move(s, 0)
         if move == NO_MOVE:
             return count
         moves[count] = move
-        if move != hash_move and not is_noisy(s.positions[0], move):
-            scores[count] = quiet_history(s, 0, move) + threat_score(s, 0, move)
+        if move != hash_move and not movegen.is_noisy(s.positions[0], move):
+            scores[count] = quiet_history(s, 0, move) + move_picker.threat_score(s, 0, move)
         count += 1
 
 
 @pytest.mark.parametrize("fen", [MOST_MOVES, QUIET_AND_NOISY])
 def test_every_legal_move_is_handed_out_once_and_quiet_ones_by_score(fen: str) -> None:
-    worker, draw = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default()), random.Random(7)
-    worker.set_root(Position(fen), full_width=False)
+    worker, draw = (
+        Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default()),
+        random.Random(7),
+    )
+    worker.set_root(game.Position(fen), full_width=False)
     history = worker.record[0]["butterfly_history"]
     history[...] = np.array([draw.randrange(-9000, 9000) for _ in range(history.size)]).reshape(history.shape)
-    moves, scores = np.zeros((2, MAX_MOVES), dtype=np.int32)
-    legal = sorted(Position(fen).legal_moves)
+    moves, scores = np.zeros((2, movegen.MAX_MOVES), dtype=np.int32)
+    legal = sorted(game.Position(fen).legal_moves)
     for hash_move in (NO_MOVE, legal[-1]):
         scores[:] = 0
         count = _handed_out(worker.record, hash_move, moves, scores)
@@ -93,21 +79,23 @@ def test_every_legal_move_is_handed_out_once_and_quiet_ones_by_score(fen: str) -
 def test_the_best_of_scores_with_places_is_the_first_of_the_highest() -> None:
     draw = random.Random(5)
     for _ in range(200):
-        scores = [draw.choice((-90_000, -1, 0, 7, 200_000)) for _ in range(draw.randint(1, MAX_MOVES - 1))]
+        scores = [draw.choice((-90_000, -1, 0, 7, 200_000)) for _ in range(draw.randint(1, movegen.MAX_MOVES - 1))]
         assert _best_place(np.array(scores, dtype=np.int32)) == scores.index(max(scores))
 
 
 def test_a_score_with_its_place_fits_into_32_bits_whatever_the_parameters() -> None:
-    highest = {parameter.name: parameter.bounds[1] for parameter in PARAMETERS}
-    noisy = VICTIM_WEIGHT * 2 * max(highest[name] for name in EXCHANGE_VALUES) + (1 << HISTORY_BITS)
+    highest = {parameter.name: parameter.bounds[1] for parameter in parameters.PARAMETERS}
+    noisy = move_picker.VICTIM_WEIGHT * 2 * max(highest[name] for name in parameters.EXCHANGE_VALUES) + (
+        1 << HISTORY_BITS
+    )
     quiet = 3 * (1 << HISTORY_BITS) + highest["threat_bonus"] + highest["check_bonus"]
-    assert MAX_MOVES <= 1 << PLACE_BITS
-    assert max(noisy, *KILLER_SCORES) < 1 << (31 - PLACE_BITS)
-    assert quiet < 1 << (31 - PLACE_BITS)
+    assert movegen.MAX_MOVES <= 1 << move_picker.PLACE_BITS
+    assert max(noisy, *move_picker.KILLER_SCORES) < 1 << (31 - move_picker.PLACE_BITS)
+    assert quiet < 1 << (31 - move_picker.PLACE_BITS)
 
 
 def test_the_key_of_a_plain_move_is_known_before_it_is_made() -> None:
-    after, moves = aligned_record(POSITION), np.zeros(MAX_MOVES, dtype=np.int32)
-    counts = [_expected(Position(board.fen()).record, after, moves) for board in playouts(6, 200)]
+    after, moves = memory.aligned_record(POSITION), np.zeros(movegen.MAX_MOVES, dtype=np.int32)
+    counts = [_expected(game.Position(board.fen()).record, after, moves) for board in playouts(6, 200)]
     assert sum(count > 0 for count in counts) > 100
     assert all(count > 0 for count, board in zip(counts, playouts(6, 200), strict=True) if board.ep_square is None)

@@ -4,10 +4,9 @@ import chess
 import numpy as np
 import pytest
 
-from merino.core.board.bitboard import FULL
+from merino.core.board import bitboard, movegen
 from merino.core.board.fen import parse_fen
 from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
-from merino.core.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal, is_noisy
 from merino.core.board.perft import perft
 from merino.core.compiled.jit import entry
 from tests.boards import playouts, records, sparse
@@ -43,28 +42,28 @@ SPECIAL = [
 def _lists(positions, moves, counts):
     for index in range(len(positions)):
         for wanted in range(3):
-            counts[index, wanted] = generate(positions[index], moves[index, wanted], wanted, FULL)
-        counts[index, 3] = count_legal(positions[index])
+            counts[index, wanted] = movegen.generate(positions[index], moves[index, wanted], wanted, bitboard.FULL)
+        counts[index, 3] = movegen.count_legal(positions[index])
 
 
 @entry
 def _accepted(positions, accepted):
-    scratch = np.zeros(MAX_MOVES, dtype=np.int32)
+    scratch = np.zeros(movegen.MAX_MOVES, dtype=np.int32)
     for index in range(len(positions)):
         for word in range(65536):
-            accepted[index, word] = is_legal(positions[index], scratch, word)
+            accepted[index, word] = movegen.is_legal(positions[index], scratch, word)
 
 
 @entry
 def _noisy_ones(positions, moves, counts, noisy):
     for index in range(len(positions)):
         for place in range(counts[index]):
-            noisy[index, place] = is_noisy(positions[index], int(moves[index, place]))
+            noisy[index, place] = movegen.is_noisy(positions[index], int(moves[index, place]))
 
 
 def generated(positions: np.ndarray) -> tuple[list[list[list[Move]]], np.ndarray]:
     """For each position the moves of ALL, NOISY and QUIET, and how many `count_legal` counts."""
-    moves = np.zeros((len(positions), 3, MAX_MOVES), dtype=np.int32)
+    moves = np.zeros((len(positions), 3, movegen.MAX_MOVES), dtype=np.int32)
     counts = np.zeros((len(positions), 4), dtype=np.int64)
     _lists(positions, moves, counts)
     lists = [
@@ -94,12 +93,9 @@ def chess960_boards() -> tuple[chess.Board, ...]:
     return playouts(202, 50, chess960=True, plies=60)
 
 
-def random_boards() -> list[chess.Board]:
-    return [*standard_boards(), *chess960_boards(), *sparse(203, 100)]
-
-
 def all_boards() -> list[chess.Board]:
-    return random_boards() + [chess.Board(fen, chess960=True) for fen in SPECIAL]
+    special = [chess.Board(fen, chess960=True) for fen in SPECIAL]
+    return [*standard_boards(), *chess960_boards(), *sparse(203, 100), *special]
 
 
 @pytest.fixture(scope="module")
@@ -110,15 +106,12 @@ def lists() -> list[tuple[chess.Board, list[list[Move]], int]]:
     return list(zip(boards, moves, counts.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("number", range(0, 200, 4))
-def test_perft_3_of_a_random_position_is_that_of_python_chess(number):
-    board = standard_boards()[number]
-    assert perft(parse_fen(board.fen()), 3) == leaves(board.copy(), 3)
-
-
-@pytest.mark.parametrize("number", range(0, 50, 2))
-def test_perft_3_of_a_chess960_position_is_that_of_python_chess(number):
-    board = chess960_boards()[number]
+@pytest.mark.parametrize(
+    ("boards", "number"),
+    [(standard_boards, n) for n in range(0, 200, 4)] + [(chess960_boards, n) for n in range(0, 50, 2)],
+)
+def test_perft_3_of_a_random_position_is_that_of_python_chess(boards, number):
+    board = boards()[number]
     assert perft(parse_fen(board.fen()), 3) == leaves(board.copy(), 3)
 
 
@@ -128,35 +121,27 @@ def test_the_legal_moves_are_those_of_python_chess(lists):
         assert sorted(move.uci(chess960=True) for move in moves) == expected, board.fen()
 
 
-def test_counting_counts_the_moves_of_the_list(lists):
-    for board, (moves, _, _), count in lists:
-        assert count == len(moves) <= MAX_MOVES, board.fen()
-
-
-def test_noisy_and_quiet_moves_together_are_all_moves(lists):
-    for board, moves, _ in lists:
-        assert sorted(moves[NOISY] + moves[QUIET]) == sorted(moves[ALL]), board.fen()
-        assert len(set(moves[ALL])) == len(moves[ALL]), board.fen()
-
-
-def test_noisy_moves_are_the_captures_and_promotions(lists):
-    for board, moves, _ in lists:
+def test_noisy_and_quiet_moves_together_are_all_moves_and_are_counted(lists):
+    for board, moves, count in lists:
+        every = moves[movegen.ALL]
+        assert count == len(every) == len(set(every)) <= movegen.MAX_MOVES, board.fen()
+        assert sorted(moves[movegen.NOISY] + moves[movegen.QUIET]) == sorted(every), board.fen()
         noisy = [move for move in board.legal_moves if board.is_capture(move) or move.promotion]
         expected = sorted(board.uci(move, chess960=True) for move in noisy)
-        assert sorted(move.uci(chess960=True) for move in moves[NOISY]) == expected, board.fen()
+        assert sorted(move.uci(chess960=True) for move in moves[movegen.NOISY]) == expected, board.fen()
 
 
 def test_a_move_is_noisy_exactly_if_it_is_among_the_noisy_moves(lists):
     sample = [*lists[::5], *lists[-len(SPECIAL) :]]
-    counts = np.array([len(moves[ALL]) for _, moves, _ in sample])
-    moves = np.zeros((len(sample), MAX_MOVES), dtype=np.int32)
+    counts = np.array([len(moves[movegen.ALL]) for _, moves, _ in sample])
+    moves = np.zeros((len(sample), movegen.MAX_MOVES), dtype=np.int32)
     for row, (_, found, _) in zip(moves, sample, strict=True):
-        row[: len(found[ALL])] = found[ALL]
-    noisy = np.zeros((len(sample), MAX_MOVES), dtype=bool)
+        row[: len(found[movegen.ALL])] = found[movegen.ALL]
+    noisy = np.zeros((len(sample), movegen.MAX_MOVES), dtype=bool)
     _noisy_ones(records(board for board, _, _ in sample), moves, counts, noisy)
     for row, (board, found, _) in zip(noisy, sample, strict=True):
-        assert [move for move, is_one in zip(found[ALL], row, strict=False) if is_one] == [
-            move for move in found[ALL] if move in found[NOISY]
+        assert [move for move, is_one in zip(found[movegen.ALL], row, strict=False) if is_one] == [
+            move for move in found[movegen.ALL] if move in found[movegen.NOISY]
         ], board.fen()
 
 

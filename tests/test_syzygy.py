@@ -3,8 +3,6 @@
 python-chess is the other reader: its probes of files made up by lot must agree, whatever the material.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -17,8 +15,7 @@ import pytest
 from merino.core.board.fen import parse_fen
 from merino.core.compiled.jit import entry
 from merino.engine.search.state import new_search_record
-from merino.engine.syzygy.probing import LOSS, TABLE, UNKNOWN, WIN, kept_result, known_result
-from merino.engine.syzygy.table_files import BrokenTableError, Material, ResultTables, describe, read_table
+from merino.engine.syzygy import probing, table_files
 from tests.boards import placed
 from tests.syzygy_files import BLESSED, CURSED, DRAWN, LOST, WON, constant_file, random_file
 
@@ -31,16 +28,16 @@ def _ask(records, positions, results, is_searched):
     for index in range(len(positions)):
         records[0].positions[0] = positions[index]
         if is_searched:
-            results[index] = known_result(records[0], 0, LOSS, WIN, 0)
+            results[index] = probing.known_result(records[0], 0, probing.LOSS, probing.WIN, 0)
         else:
-            results[index] = kept_result(records[0], 0)
+            results[index] = probing.kept_result(records[0], 0)
 
 
-def opened(folder: Path, **files: bytes) -> tuple[np.ndarray, ResultTables]:
+def opened(folder: Path, **files: bytes) -> tuple[np.ndarray, table_files.ResultTables]:
     """A search record that asks these tables."""
     for name, content in files.items():
         (folder / f"{name}.rtbw").write_bytes(content)
-    tables, record = ResultTables({name: folder / f"{name}.rtbw" for name in files}), new_search_record()
+    tables, record = table_files.ResultTables({name: folder / f"{name}.rtbw" for name in files}), new_search_record()
     tables.attach(record)
     return record, tables
 
@@ -65,7 +62,7 @@ def test_each_position_of_a_table_has_the_value_that_python_chess_reads(name: st
     with chess.syzygy.open_tablebase(str(tmp_path)) as theirs:
         expected = [theirs.probe_wdl_table(board) for board in boards]
     assert asked(record, boards, is_searched=False) == expected
-    assert len(set(expected)) == WIN - LOSS + 1 and tables.fault is None
+    assert len(set(expected)) == probing.WIN - probing.LOSS + 1 and tables.fault is None
 
 
 @pytest.mark.parametrize(
@@ -120,8 +117,8 @@ def test_a_file_that_is_damaged_is_refused_or_answers_and_ends(tmp_path: Path) -
             content[place] = draw.choice((0, 255, draw.randrange(256)))
         record, tables = opened(tmp_path, **{name: bytes(content)})
         answers = asked(record, boards, is_searched=False)
-        assert all(LOSS <= answer <= UNKNOWN for answer in answers)
-        assert (tables.fault is None) == (UNKNOWN not in answers)
+        assert all(probing.LOSS <= answer <= probing.UNKNOWN for answer in answers)
+        assert (tables.fault is None) == (probing.UNKNOWN not in answers)
         refused += tables.fault is not None
     assert 10 < refused < 60
 
@@ -138,9 +135,9 @@ def test_a_file_that_is_damaged_is_refused_or_answers_and_ends(tmp_path: Path) -
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(change: Callable[[bytes], bytes], fault: str) -> None:
-    table, material = np.zeros(1, TABLE)[0], Material("KQ", "K")
-    describe(table, material)
+    table, material = np.zeros(1, probing.TABLE)[0], table_files.Material("KQ", "K")
+    table_files.describe(table, material)
     content = np.frombuffer(change(random_file("KQvK", seed=7)), dtype=np.uint8)
-    with pytest.raises(BrokenTableError) as found:
-        read_table(table, material, content)
+    with pytest.raises(table_files.BrokenTableError) as found:
+        table_files.read_table(table, material, content)
     assert str(found.value) == fault

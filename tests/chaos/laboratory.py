@@ -53,12 +53,6 @@ class Ended(NamedTuple):
             raise FaultError(f"exit code {self.code}: {_last_line(self.errors or self.out)}")
         return self
 
-    def check_said(self, words: str) -> None:
-        """Raise FaultError unless it went on at its prompt after saying these words."""
-        self.check()
-        if words not in self.out:
-            raise FaultError(f"it does not say '{words}'")
-
     def check_refusal(self) -> None:
         """Raise FaultError unless it failed with a message, and no traceback."""
         if self.code not in (1, 2) or "Traceback" in self.errors or not self.errors.strip():

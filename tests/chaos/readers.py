@@ -116,39 +116,25 @@ def _settled_state(content: bytes) -> object:
     return _without_times(json.loads(content))
 
 
-def _without_dates(content: bytes) -> bytes:
-    return re.sub(rb'\[Date "[^"]*"\]\n', b"", content)
+def _without(pattern: bytes, by: bytes = b"") -> Callable[[bytes], bytes]:
+    return lambda content: re.sub(pattern, by, content)
 
 
-def _weights(content: bytes) -> bytes:
-    return re.sub(rb" on \d+-\d+-\d+ \d+:\d+", b"", content)
-
-
-def _net(content: bytes) -> bytes:
-    return re.sub(rb'"seconds": [0-9.]+', b"", content)
-
-
-def _drawing(content: bytes) -> bytes:
-    """The curves of a picture: what matplotlib names at random or dates is left out."""
-    return re.sub(rb'id="[^"]*"|#[a-z0-9]+|<dc:date>[^<]*</dc:date>', b"", content)
-
-
-def _table_without_hours(content: bytes) -> bytes:
-    return re.sub(rb"(?m)^(\d+),[0-9.]+,", rb"\1,,", content)
-
-
+# Of a picture the curves are compared: what matplotlib names at random or dates is left out.
+_drawing = _without(rb'id="[^"]*"|#[a-z0-9]+|<dc:date>[^<]*</dc:date>')
+_weights = _without(rb" on \d+-\d+-\d+ \d+:\d+")
 FORMATS = (
     Format("*.net.state", _numbers),
     Format("*.npz", load_tune),
     Format("*.state", _json, _settled_state),
     Format("*.pgn.partial", _text, None),
-    Format("*.pgn", _games, _without_dates, grows=True),
+    Format("*.pgn", _games, _without(rb'\[Date "[^"]*"\]\n'), grows=True),
     Format("*.bin", _positions, grows=True),
     Format("*.vf", _scored_games, grows=True),
-    Format("*.net", load_net, _net),
+    Format("*.net", load_net, _without(rb'"seconds": [0-9.]+')),
     Format("*.fen", _text),
     Format("*.scores", Path.read_bytes, len),  # its parts come in the order in which they were searched
-    Format("*.csv", _lines_of_numbers, _table_without_hours),
+    Format("*.csv", _lines_of_numbers, _without(rb"(?m)^(\d+),[0-9.]+,", rb"\1,,")),
     Format("*.old", load, _weights),
     Format("*.log", _text, None, grows=True),
     Format("*log.txt", _text, None, grows=True),
@@ -177,19 +163,10 @@ def fault_of(path: Path) -> str:
     """What is wrong with a file; empty if it is valid."""
     try:
         format_of(path).read(path)
-    except (
-        errors.MerinoError,
-        packed.PackedError,
-        OSError,
-        ValueError,
-        KeyError,
-        LookupError,
-        EOFError,
-        zipfile.BadZipFile,
-    ) as error:
+    except (errors.MerinoError, packed.PackedError, OSError, ValueError, LookupError, EOFError) as error:
         return f"'{path.name}' is damaged: {error}"
-    except ElementTree.ParseError as error:
-        return f"'{path.name}' is no SVG: {error}"
+    except (zipfile.BadZipFile, ElementTree.ParseError) as error:
+        return f"'{path.name}' is no archive or picture: {error}"
     return ""
 
 

@@ -130,10 +130,6 @@ def _packed(path: Path) -> object:
     return [write(chunk) for chunk in records for write in (packed_files.as_lines, packed_files.as_epd)]
 
 
-def _net_positions(path: Path) -> object:
-    return positions_of_net(path)
-
-
 def _rows(path: Path) -> object:
     return reading.read_rows([path], reading.ReadOptions(request.Selection(), defaults()), request.Events())
 
@@ -256,11 +252,8 @@ def _books() -> Sequence[bytes]:
     after = chess.Board()
     after.push_uci("e2e4")
     path = _scratch() / "book.bin"
-    return [
-        write_book(
-            path, (start.fen(), "e2e4", 3), (start.fen(), "d2d4", 0), (after.fen(), "e7e5", 1), (KIWIPETE, "e1h1", 2)
-        ).read_bytes()
-    ]
+    first = (start.fen(), "e2e4", 3), (start.fen(), "d2d4", 0)
+    return [write_book(path, *first, (after.fen(), "e7e5", 1), (KIWIPETE, "e1h1", 2)).read_bytes()]
 
 
 _BOOK_ENTRY = np.dtype([("key", ">u8"), ("move", ">u2"), ("weight", ">u2"), ("learn", ">u4")])
@@ -527,12 +520,8 @@ def _partial(path: Path) -> object:
 
 @cache
 def _matrix(ending: str) -> Sequence[bytes]:
-    vectors = Vectors(
-        np.array([[0, 0, 0, 0, 0], [1, 0, -1, 0, 0], [0, 0, 0, 0, 0]], dtype=np.int8),
-        np.array([0, 0, 1], dtype=np.int32),
-        np.array([2, 0], dtype=np.int8),
-        True,
-    )
+    rows = np.array([[0, 0, 0, 0, 0], [1, 0, -1, 0, 0], [0, 0, 0, 0, 0]], dtype=np.int8)
+    vectors = Vectors(rows, np.array([0, 0, 1], dtype=np.int32), np.array([2, 0], dtype=np.int8), True)
     return [render_matrix(vectors, ending).encode()]
 
 
@@ -686,7 +675,7 @@ KINDS: tuple[FileKind, ...] = (
         "packed positions",
         ".bin",
         lambda: [packed.with_checks(sample()[:40]).tobytes(), sample()[:9].tobytes()],
-        {"positions": _packed, "net": _net_positions},
+        {"positions": _packed, "net": positions_of_net},
         _records_apart,
         _records_together,
     ),

@@ -156,9 +156,8 @@ def interrupt(*_: object) -> None:
 
 def test_a_request_gets_a_result_and_prints_nothing(weights, capsys):
     settings = Settings(first=1, last=5)
-    request = LearnRequest(
-        (str(SELFPLAY),), settings, Selection(), weights=str(weights), keep_fen=False, plays_match=False
-    )
+    more = {"weights": str(weights), "keep_fen": False, "plays_match": False}
+    request = LearnRequest((str(SELFPLAY),), settings, Selection(), **more)
     lines: list[str] = []
     shares: list[float | None] = []
     result = procedure.learn_from_files(request, Events(lines.append, lambda _, done: shares.append(done)))

@@ -203,11 +203,8 @@ def test_a_fen_file_holds_the_rows_of_its_games(tmp_path, expected):
 def test_a_fen_file_of_something_else_is_not_used(tmp_path, change):
     pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    keep = reading.ReadOptions(
-        request.Selection(request.Quiet.ONLY if change == "weights" else request.Quiet.ANY),
-        weights.defaults(),
-        keep_fen=True,
-    )
+    quiet = request.Quiet.ONLY if change == "weights" else request.Quiet.ANY
+    keep = reading.ReadOptions(request.Selection(quiet), weights.defaults(), keep_fen=True)
     read(pgn, options=keep)
     if change == "file":
         pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])

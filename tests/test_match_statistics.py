@@ -109,9 +109,8 @@ def test_a_verdict_falls_on_the_bound_itself(monkeypatch, beyond, verdict):
 def test_the_test_errs_about_as_often_as_promised(model):
     sprt, random = statistics.Sprt(-20, 20, alpha=0.05, beta=0.10, model=model), np.random.default_rng(4)
     matches = 400
-    wrong = {
-        elo: simulate_test(sprt, shares_for(SHAPES["many draws"], elo, model), matches, random) for elo in (-20, 20)
-    }
+    shares = {elo: shares_for(SHAPES["many draws"], elo, model) for elo in (-20, 20)}
+    wrong = {elo: simulate_test(sprt, shares[elo], matches, random) for elo in shares}
     three_sigma = 3 * math.sqrt(0.1 * 0.9 / matches)
     assert 0.01 < wrong[-20].accepted / matches < 0.05 + three_sigma
     assert 0.02 < 1 - wrong[20].accepted / matches < 0.10 + three_sigma

@@ -420,9 +420,8 @@ def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_pa
 def test_each_option_that_shows_its_value_shows_what_was_set():
     runtime = Runtime(1)
     shown = [each for each in options.OPTIONS.values() if not each.is_about_dialogue and each.present(runtime)]
-    assert {"Hash", "Threads", "MultiPV", "Skill Level", "Seed", "OwnBook", "SyzygyPath", "WeightsFile"} <= {
-        each.name for each in shown
-    }
+    named = {"Hash", "Threads", "MultiPV", "Skill Level", "Seed", "OwnBook", "SyzygyPath", "WeightsFile"}
+    assert named <= {each.name for each in shown}
     for option in shown:
         assert option.present(runtime), option.name
         if option.kind == "check":

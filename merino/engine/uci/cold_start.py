@@ -202,7 +202,11 @@ def _quick_answer(board: chess.Board | None, go: WaitingGo) -> tuple[str, str]:
     if board is not None:
         words = set(map(_small_promotion, go.text.split()))
         allowed = [move for move in board.legal_moves if board.uci(move) in words]
-        found = quick_move(board, began + _quick_seconds(go.limits, board), allowed)
+        left, movetime = _time_left(go.limits, board), go.limits.movetime
+        bounds = [QUICK_SECONDS]
+        bounds += [] if left is None else [QUICK_SHARE * left]
+        bounds += [] if movetime is None else [movetime / 1000 / 2]
+        found = quick_move(board, began + min(bounds), allowed)
         if found is not None:
             move, spent = board.uci(found.move), int(1000 * (time.perf_counter() - began))
             return f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}"
@@ -220,16 +224,6 @@ def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
     if left is None:
         return None
     return CLOCK_SHARE * left if left >= FAST_CLOCK_SECONDS else 0.0
-
-
-def _quick_seconds(limits: Limits, board: chess.Board) -> float:
-    """How long a quick move may take."""
-    left, bounds = _time_left(limits, board), [QUICK_SECONDS]
-    if left is not None:
-        bounds.append(QUICK_SHARE * left)
-    if limits.movetime is not None:
-        bounds.append(limits.movetime / 1000 / 2)
-    return min(bounds)
 
 
 def _time_left(limits: Limits, board: chess.Board | None) -> float | None:

@@ -58,18 +58,13 @@ def run(session: UciSession, command: Command, text: str) -> None:
         session.end_search()
     if command.name == "position" and not session.is_loaded:
         session.cold.position(text, session.chess960)
-    elif command.name == "go" and not _is_count(text) and not session.is_ready:
+    elif command.name == "go" and parse_go(text.split(), lambda move: None).perft is None and not session.is_ready:
         session.cold.go(text, lambda go: _take_over(session, command, go))
     else:
         if session.cold.is_cold:
             session.cold.stop_waiting()  # a `go` is answered now, or handed over
         session.cold.wait()
         _run_loaded(session, command, text, GLANCE_SECONDS if command.name == "position" else None)
-
-
-def _is_count(text: str) -> bool:
-    """Whether a `go` is a perft and needs no move."""
-    return parse_go(text.split(), lambda move: None).perft is not None
 
 
 def _run_loaded(session: UciSession, command: Command, text: str, seconds: float | None = None) -> None:

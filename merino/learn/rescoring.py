@@ -181,10 +181,8 @@ def searched_positions(paths: Sequence[Path], rescore: Rescore, events: request.
 
     The scores are kept in a file next to the games, so that a stopped run continues. Raises LearnError.
     """
-    selection, weights = (
-        request.Selection(positions=request.Quiet.RESOLVED, per_game=10),
-        defaults(),
-    )  # a search takes a millisecond
+    selection = request.Selection(positions=request.Quiet.RESOLVED, per_game=10)  # a search takes a millisecond
+    weights = defaults()
     games_before = found = 0
     for path in paths:
         with sources.open_source(path) as source:
@@ -244,10 +242,8 @@ class RankFigure:
 
 def moves_of(positions: np.ndarray, teacher: Evaluation) -> Moves:
     """The moves of POSITION[m], and those that the teacher finds best."""
-    room, parent = (
-        np.empty(ROOM * movegen.MAX_MOVES, dtype=position.POSITION),
-        np.empty(ROOM * movegen.MAX_MOVES, dtype=np.int64),
-    )
+    room = np.empty(ROOM * movegen.MAX_MOVES, dtype=position.POSITION)
+    parent = np.empty(ROOM * movegen.MAX_MOVES, dtype=np.int64)
     parts = [(room[:0], parent[:0])]
     for first in range(0, len(positions), ROOM):
         count = _write_moves(positions[first : first + ROOM], room, parent)

@@ -141,6 +141,9 @@ def _shown(name: str, value: float | str | None) -> str:
     return f"{value:.15g}" if isinstance(value, int | float) else str(value or _UNSAID.get(name, "unlimited"))
 
 
+_NUMBERS = {"int", "float", str(int), str(float)}  # kinds of fields
+
+
 @dataclass(frozen=True, kw_only=True)
 class Round:
     """A finished round. Elo is that of its match, with half the width of its 95% interval; None without a match.
@@ -170,7 +173,13 @@ class Round:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The round that `asdict` made; raises KeyError, TypeError or ValueError."""
-        return cls(**{field.name: data[field.name] for field in fields(cls)})
+        given = {field.name: data[field.name] for field in fields(cls)}
+        for field in fields(cls):
+            value, kind = given[field.name], str(field.type).removesuffix(" | None")
+            may_miss = kind != str(field.type)
+            if kind in _NUMBERS and not isinstance(value, int | float) and not (may_miss and value is None):
+                raise TypeError(f"'{field.name}' is {value!r}, no number")
+        return cls(**given)
 
 
 PlanT = TypeVar("PlanT", bound=RoundPlan)

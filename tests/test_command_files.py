@@ -59,7 +59,6 @@ LINES = (
     "net gen1 --stats ?",
     "train ?",
     "train games.pgn --start ?",
-    "features ALL --stats ?",
     "weights ?",
 )
 WRITING = (

@@ -294,16 +294,3 @@ def test_the_command_takes_the_start_position_and_refuses_nonsense(capsys: pytes
     assert "an operator is missing" in capsys.readouterr().err
     assert main(["features", "KING", "no position"]) == 1
     assert "Traceback" not in capsys.readouterr().err
-
-
-def test_the_command_measures_what_moves_change(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
-    game = tmp_path / "g.pgn"
-    game.write_text('[Result "1-0"]\n\n1. e4 d5 2. exd5 1-0\n')
-    assert main(["features", "ALL", "--stats", str(game), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["moves"] == 3
-    row = printed["blocks"][0]
-    assert row["name"] == "ALL"
-    assert row["added"] == pytest.approx(1.0)
-    assert row["removed"] == pytest.approx(4 / 3)  # the last one takes
-    assert row["active"] == pytest.approx(32)  # before each

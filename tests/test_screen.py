@@ -9,7 +9,6 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.match.config import TimeControl
-from tests.fake_remote import FakeRemote
 from tools import screen
 from tools.screen import (
     Block,
@@ -19,7 +18,6 @@ from tools.screen import (
     effects,
     kept_blocks,
     play,
-    play_all,
     player,
     read,
     round_of,
@@ -90,15 +88,6 @@ def test_a_block_is_the_match_of_the_command(capsys: pytest.CaptureFixture[str])
     block = play(Deal(players, [True], 3), games=6, control=SIXTY_NODES)
     assert main(["match", *players, "--games", "6", "--nodes", "60", "--seed", "3", "--json"]) == 0
     assert block == Block([True], json.loads(capsys.readouterr().out)["pentanomial"])
-
-
-def test_a_cluster_plays_several_blocks_at_once_and_gives_them_in_order():
-    players = ("default,razor_depth=1,name=A", "default,name=B")
-    wanted = [Deal(players, [number % 2 == 0], number) for number in range(4)]
-    remote = FakeRemote(2)
-    found = list(play_all(iter(wanted), 4, SIXTY_NODES, remote))
-    remote.shutdown()
-    assert found == list(play_all(iter(wanted), 4, SIXTY_NODES, None))
 
 
 def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):

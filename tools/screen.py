@@ -16,8 +16,7 @@ The games are played at --nodes a move; with --tc, which what is compared may ne
 other work on the machine changes nothing. --evalfile names the evaluation of both players.
 
 Blocks are kept in FILE.blocks.jsonl, below a line that says what they compare; started again, it goes on from there,
-but not with other numbers or another --nodes, --tc or --evalfile. Ctrl-C ends it with the table so far. With --cluster
-several blocks are played at once, as many as keep its workers busy; they are kept in their order.
+but not with other numbers or another --nodes, --tc or --evalfile. Ctrl-C ends it with the table so far.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ import math
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import closing
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
@@ -38,7 +35,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.app.console import shared
 from merino.core.common import errors, terminal, work
 from merino.match import report, runner, statistics
 from merino.match.config import Clock, MatchConfig, TimeControl
@@ -159,39 +155,17 @@ class Deal(NamedTuple):
     seed: int
 
 
-def play(deal: Deal, games: int, control: TimeControl, executor: Executor | None = None) -> Block:
-    """Play a block; raises MatchError and WorkError, and KeyboardInterrupt with nothing of the block kept."""
+def play(deal: Deal, games: int, control: TimeControl) -> Block:
+    """Play a block; raises MatchError, and KeyboardInterrupt with nothing of the block kept."""
     players = read_player(deal.players[0]), read_player(deal.players[1])
     config = MatchConfig(players, control, games=games, seed=deal.seed)
     with terminal.LivePrinter() as show:
-        result = runner.run_match(
-            config, work.cores(), output=runner.MatchOutput(None if executor else show), executor=executor
-        )
+        result = runner.run_match(config, work.cores(), output=runner.MatchOutput(show))
     if result.interrupted:
         raise KeyboardInterrupt
     names = [player.label for player in players]
     print(report.summary(names, str(config), config.conditions, result.tally, None, result.seconds), file=sys.stderr)
     return Block(deal.second, result.tally.pairs.tolist())
-
-
-def play_all(
-    wanted: Iterator[Deal], games: int, control: TimeControl, remote: work.RemoteExecutor | None
-) -> Iterator[Block]:
-    """Play blocks in their order: one after the other, or so many at once that a cluster has twice what it can do."""
-    if remote is None:
-        for deal in wanted:
-            yield play(deal, games, control)
-        return
-    at_once = max(1, -(-4 * remote.slots // games))
-    with (
-        work.threads(at_once) as pool,
-        closing(work.ordered(pool, lambda deal: play(deal, games, control, remote), wanted, at_once)) as blocks,
-    ):
-        try:
-            yield from blocks
-        except BaseException:
-            remote.shutdown()  # what is still played ends at once
-            raise
 
 
 def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> str:
@@ -214,7 +188,6 @@ def main() -> None:
     clock = f"clocks in place of that, such as 1+0.01, counted in nodes, {NODES_OF_A_MILLISECOND} a millisecond"
     limit.add_argument("--tc", metavar="TC", help=clock)
     parser.add_argument("--evalfile", metavar="NET", help="evaluation of both players (the terms)")
-    parser.add_argument("--cluster", type=work.ClusterAddress.read, metavar="ADDRESS", help=work.FORMS)
     args = parser.parse_args()
     try:
         compared, fixed = read(args.file.read_text(encoding="utf-8"))
@@ -229,10 +202,9 @@ def main() -> None:
         Deal((of("A", second=second), of("B", second=[not one for one in second])), second, number)
         for number, second in islice(dealt, len(blocks), None)
     )
-    say = partial(print, file=sys.stderr)
     try:
-        with shared.cluster_executor(args.cluster, "screen", say, work.Needs()) as remote, kept.open("a") as file:
-            for block in play_all(wanted, args.games, conditions.control, remote):
+        with kept.open("a") as file:
+            for block in (play(deal, args.games, conditions.control) for deal in wanted):
                 blocks.append(block)
                 print(json.dumps(block._asdict()), file=file, flush=True)
     except KeyboardInterrupt:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from merino.core.board.bitboard import WHITE
-from merino.eval.net.features import features
 from merino.eval.net.network import Shape
 from merino.formats import packed, pgn_games
 from merino.formats.scored_games import packed_of, scored_games
@@ -27,9 +26,8 @@ def warm_up() -> None:
 
 
 def warm_up_nets() -> None:
-    """Measure what moves change in features and what an update costs, and train a net on the positions of a game."""
+    """Measure what an update costs, and train a net on the positions of a game."""
     games = pgn_games.read_games(_SCORED_GAME.encode())
-    feature_costs.measure_changes(features("ALL"), [games])
     feature_costs.update_costs([Shape()])
     records = np.repeat(packed_of(scored_games(games), packed.Filter()), 48)
     records["game"] = np.arange(len(records))

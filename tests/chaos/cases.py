@@ -162,7 +162,6 @@ CASES = (
         changes="game.pgn",
         say="sn 200\ne2e4\nsave game.pgn\nquit\n",
     ),
-    Case("features --plot", "features MC --stats games.pgn --plot f.svg", {"games.pgn": "games.pgn"}, prints=True),
     Case("warmup", "warmup play", compiles=("fen._read",)),
     Case(
         "explorer",

@@ -1,85 +1,21 @@
-"""What a feature set costs in play: how many features are active and how many a move changes, and the time of that."""
+"""What a feature set costs in play: the time of an update and an output."""
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
-from typing import NamedTuple
 
 import numpy as np
 
 from merino.core.board.game import Position
-from merino.core.board.makemove import make
-from merino.core.board.position import POSITION
 from merino.core.compiled import memory
-from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.jit import entry
 from merino.engine.search.state import new_search_record
 from merino.eval.net import family, network, play
-from merino.eval.net.features import SCRATCH, FeatureSet, active_features, features
-from merino.eval.net.view import VIEW_SIZE, look
-from merino.formats.pgn_games import NO_FAULT, Games
 
 BASE = "ALL"  # what others are compared with
 PLIES, REPEATS, ROUNDS = 60, 1000, 9
-
-
-class FeatureChange(NamedTuple):
-    """Means over moves and both sides' views: active before a move, added and removed by it."""
-
-    name: str
-    active: float
-    added: float
-    removed: float
-
-
-def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> tuple[int, list[FeatureChange]]:
-    """The number of moves, and for each part of a feature set the active features, and those that a move changes."""
-    parts = [features(part.name) for part in wanted.parts]
-    sums, moves = np.zeros((len(parts), 3), dtype=np.int64), 0
-    for some in games:
-        for row, part in zip(sums, parts, strict=True):
-            active, marks = np.zeros((2, part.most), dtype=np.int32), np.zeros(part.size, dtype=np.int64)
-            _count_changes(some.table, some.moves, some.starts, part.program, active, marks, row)
-        moves += int(some.table["plies"][some.table["fault"] == NO_FAULT].sum())
-    means = sums / max(1, 2 * moves)
-    return moves, [FeatureChange(part.name, *map(float, row)) for part, row in zip(parts, means, strict=True)]
-
-
-@entry
-def _count_changes(games, moves, starts, program, active, marks, sums):
-    """Add the active, added and removed features of both views over all moves of the games to `sums`, int64[3]."""
-    stack = np.zeros(2, dtype=POSITION)
-    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    stamp = 0
-    for number in range(len(games)):
-        game = games[number]
-        if game.fault != NO_FAULT:
-            continue
-        memory.copy_record(stack[0], starts[game.position])
-        for ply in range(game.plies):
-            make(stack[1], stack[0], np.int64(moves[game.first + ply]))
-            for side in range(2):
-                stamp += 1
-                _add_change(stack, side, program, active, marks, stamp, sums, view, scratch)
-            memory.copy_record(stack[0], stack[1])
-
-
-@kernel
-def _add_change(stack, side, program, active, marks, stamp, sums, view, scratch):
-    """Add the changes of one move from the view of `side`; `stamp` marks the features active before."""
-    look(stack[0], side, view)
-    before = active_features(view, program, scratch, active[0])
-    look(stack[1], side, view)
-    after = active_features(view, program, scratch, active[1])
-    for index in range(before):
-        marks[active[0, index]] = stamp
-    kept = 0
-    for index in range(after):
-        kept += marks[active[1, index]] == stamp
-    sums[0] += before
-    sums[1] += after - kept
-    sums[2] += before - kept
 
 
 def update_costs(shapes: Sequence[network.Shape]) -> list[float]:

@@ -2,16 +2,13 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from merino.app.console import explaining, shared
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
-from merino.core.common import command, terminal
+from merino.core.common import command
 from merino.eval.net import blocks, features, network, updates
-from merino.formats import pgn_games, sources
 from merino.lab.nets import feature_costs
 
 
@@ -24,30 +21,25 @@ def run_features(arguments: Sequence[str]) -> int:
         f"multiplies them, and {features.MIRRORED}(...) keeps the own king on the left (docs/nets.md).",
         examples=(
             'merino features "ALL+H+V"',
-            "merino features KING*ALL --stats games.pgn --json",
             "merino features ALL+MB --time",
-            "merino features 'MIRRORED(KING8*ALL)' --stats games.pgn",
+            "merino features 'MIRRORED(KING8*ALL)' --json",
         ),
     )
     parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
-    sentence = "count the features that the moves of these games change, by block"
-    parser.add_argument("--stats", type=shared.file_path, metavar="FILE.pgn", help=sentence)
     sentence = f"measure an update of a net in play, in turns with {feature_costs.BASE}"
     parser.add_argument("--time", action="store_true", help=sentence)
     sentence = "neurons of the nets that are timed (default: %(default)s)"
     parser.add_argument("--hidden", metavar="N", type=int, default=network.Shape().hidden, help=sentence)
     shared.add_json(parser)
-    shared.add_quiet(parser)
     args = parser.parse_args(arguments)
     try:
         wanted = features.features(args.expression)
     except features.FeatureError as error:
         raise command.UsageError(str(error)) from error
-    if sum((args.stats is not None, bool(args.fen), args.time)) > 1:
-        raise command.UsageError("give one of --stats, --time and a FEN")
-    show = _print_changes if args.stats is not None else _print_costs if args.time else _print_active
-    show(wanted, args)
+    if args.fen and args.time:
+        raise command.UsageError("give either --time or a FEN")
+    (_print_costs if args.time else _print_active)(wanted, args)
     return 0
 
 
@@ -82,25 +74,3 @@ def _print_costs(wanted: features.FeatureSet, args: argparse.Namespace) -> None:
         return
     times = f"{own / base:.2f} times {feature_costs.BASE} ({base:.1f} ns)"
     print(f"{shapes[0]}: {own:.1f} ns for an update and an output, {times}")
-
-
-def _print_changes(wanted: features.FeatureSet, args: argparse.Namespace) -> None:
-    progress = terminal.Progress(shared.progress_stream(args.quiet))
-    with sources.open_source(args.stats) as source, progress:
-        moves, changes = feature_costs.measure_changes(wanted, _games(source, progress))
-    if not moves:
-        raise command.UsageError(f"'{args.stats}' holds no game with moves")
-    if args.json:
-        print(json.dumps({"moves": moves, "blocks": [change._asdict() for change in changes]}))
-        return
-    print(f"{moves} moves, means of both sides' views\n")
-    print(f"{'block':<20}{'active':>9}{'added':>9}{'removed':>9}{'together':>10}")
-    for name, active, added, removed in changes:
-        print(f"{name:<20}{active:>9.2f}{added:>9.2f}{removed:>9.2f}{added + removed:>10.2f}")
-
-
-def _games(source: sources.Source, progress: terminal.Progress) -> Iterator[pgn_games.Games]:
-    for piece in pgn_games.games_of(source):
-        progress("Reading", source.done)
-        if len(piece.table):
-            yield pgn_games.play_games(piece.data, np.array(piece.table), 1, piece.lines_before)

@@ -5,8 +5,6 @@ It plays under a tenth of a core for each side, and next to eight busy programs.
 processes, so that starts on a slow machine count too. Prints a table in Markdown; exits with 1 if there are faults.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random
@@ -33,35 +31,29 @@ BUSY = "while True: pass"
 PERIOD = 0.05  # seconds of one turn of running and standing still
 
 
-class DutyCycle:
-    """Stops and continues a process in turns, so that it runs for `share` of the time. Ends with the block.
+@contextmanager
+def duty_cycle(pid: int, share: float) -> Iterator[None]:
+    """Stop and continue a process in turns, so that it runs for `share` of the time, 0..1; 1 leaves it alone.
 
     It works wherever signals can stop processes: no control groups are needed.
     """
+    ended = threading.Event()
 
-    def __init__(self, pid: int, share: float) -> None:
-        """`share`: 0..1; 1 leaves the process alone."""
-        self._pid, self._share = pid, share
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"duty cycle of {pid}", daemon=True)
-
-    def __enter__(self) -> DutyCycle:
-        if self._share < 1:
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._share < 1:
-            self._thread.join()
-
-    def _run(self) -> None:
+    def run() -> None:
         with suppress(ProcessLookupError):  # it has ended, as processes may at any time
-            while not self._ended.is_set():
-                os.kill(self._pid, signal.SIGSTOP)
-                self._ended.wait(PERIOD * (1 - self._share))
-                os.kill(self._pid, signal.SIGCONT)
-                self._ended.wait(PERIOD * self._share)
+            while share < 1 and not ended.is_set():
+                os.kill(pid, signal.SIGSTOP)
+                ended.wait(PERIOD * (1 - share))
+                os.kill(pid, signal.SIGCONT)
+                ended.wait(PERIOD * share)
+
+    thread = threading.Thread(target=run, name=f"duty cycle of {pid}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class Condition(NamedTuple):
@@ -121,7 +113,7 @@ class StarvedEngine:
     def __init__(self, stack: ExitStack, condition: Condition, findings: Findings, options: tuple[str, ...]) -> None:
         self._findings = findings
         self._process = stack.enter_context(UciProcess("uci"))
-        stack.enter_context(DutyCycle(self._process.process.pid, condition.share))
+        stack.enter_context(duty_cycle(self._process.process.pid, condition.share))
         self._process.send("uci")
         self._note(self._process.read_until("uciok"), UCIOK, self._process.started)
         self._process.send(*options)

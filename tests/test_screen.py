@@ -12,8 +12,6 @@ from merino.match.config import TimeControl
 from tools import screen
 from tools.screen import (
     Block,
-    Conditions,
-    Deal,
     deals,
     effects,
     kept_blocks,
@@ -40,8 +38,8 @@ def made_up_blocks(count: int, pairs: int) -> list[Block]:
     return blocks
 
 
-def at(nodes: int) -> Conditions:
-    return Conditions(TimeControl(nodes=nodes))
+def at(nodes: int) -> TimeControl:
+    return TimeControl(nodes=nodes)
 
 
 @pytest.mark.parametrize("numbers", [1, 2, 3, 4, 63])
@@ -85,7 +83,7 @@ def test_what_compares_nothing_is_refused(text: str):
 
 def test_a_block_is_the_match_of_the_command(capsys: pytest.CaptureFixture[str]):
     players = ("default,razor_depth=1,name=A", "default,name=B")
-    block = play(Deal(players, [True], 3), games=6, control=SIXTY_NODES)
+    block = play(players, [True], 3, games=6, control=SIXTY_NODES)
     assert main(["match", *players, "--games", "6", "--nodes", "60", "--seed", "3", "--json"]) == 0
     assert block == Block([True], json.loads(capsys.readouterr().out)["pentanomial"])
 

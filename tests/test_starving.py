@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import starving
-from benchmarks.starving import BETWEEN, HEAD, Condition, DutyCycle, Findings
+from benchmarks.starving import BETWEEN, HEAD, Condition, Findings, duty_cycle
 from merino.match.config import Clock
 from tests.uci_process import Said
 
@@ -56,7 +56,7 @@ def test_a_duty_cycle_stops_and_continues_a_process_and_leaves_it_running() -> N
             while is_stopped() is not wanted:
                 assert time.monotonic() < deadline
 
-        with DutyCycle(process.pid, 0.5):
+        with duty_cycle(process.pid, 0.5):
             for wanted in (True, False, True):
                 wait_until(wanted)
         assert not is_stopped()

@@ -26,13 +26,6 @@ def evaluation_of(net: str) -> Evaluation:
     return load_net(net) if net else default()
 
 
-def chooser_of(net: str, stop_flag: np.ndarray | None = None) -> choice.Chooser:
-    """Chooses as levels with this net do, or for none with the terms; `stop_flag` as of Chooser."""
-    evaluation = evaluation_of(net)
-    stop = np.zeros(1, dtype=np.uint64) if stop_flag is None else stop_flag
-    return choice.Chooser(evaluation, parameters.parameters_for(evaluation), stop)
-
-
 def error_of_mean(values: Sequence[float]) -> float:
     """The half-width of the 95% interval of the mean of two values or more."""
     return Z_95 * statistics.stdev(values) / math.sqrt(len(values))
@@ -91,8 +84,9 @@ class OwnSide:
     def __init__(self, player: Player) -> None:
         self._player, self._strength, self._random = player, strength.Strength(player.number), Random()
         self._stop_flag = np.zeros(1, dtype=np.uint64)
-        self._chooser = chooser_of(player.net, self._stop_flag)
-        self._technique = searcher.Searcher(1, evaluation=evaluation_of(player.net))
+        evaluation = evaluation_of(player.net)
+        self._chooser = choice.Chooser(evaluation, parameters.parameters_for(evaluation), self._stop_flag)
+        self._technique = searcher.Searcher(1, evaluation=evaluation)
         self._technique.strength = self._strength
 
     def begin(self, number: int) -> None:

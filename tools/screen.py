@@ -95,26 +95,21 @@ def read(text: str) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
     return compared, fixed
 
 
-class Conditions(NamedTuple):
-    """What all games have in common: the limits of a move, and what makes a player in addition to the numbers."""
-
-    control: TimeControl
-    words: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, args: argparse.Namespace) -> Conditions:
-        """Those that were asked for; raises ValueError."""
-        words = () if args.evalfile is None else (f"EvalFile={args.evalfile}",)
-        if args.tc is None:
-            return cls(TimeControl(nodes=args.nodes), words)
-        return cls(TimeControl(clock=Clock.read(args.tc)), (*words, f"nodestime={NODES_OF_A_MILLISECOND}"))
+def conditions_of(args: argparse.Namespace) -> tuple[TimeControl, tuple[str, ...]]:
+    """The limits of a move, and what makes a player in addition to the numbers; raises ValueError."""
+    words = () if args.evalfile is None else (f"EvalFile={args.evalfile}",)
+    if args.tc is None:
+        return TimeControl(nodes=args.nodes), words
+    return TimeControl(clock=Clock.read(args.tc)), (*words, f"nodestime={NODES_OF_A_MILLISECOND}")
 
 
 def subject(
-    compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], conditions: Conditions
+    compared: Mapping[str, tuple[int, int]],
+    fixed: Mapping[str, int],
+    control: TimeControl,
+    words: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What blocks are about, as JSON holds it; those of two subjects say nothing together."""
-    control, words = conditions
     about = {"compared": [[name, *values] for name, values in compared.items()], "fixed": dict(fixed)}
     limits = {"nodes": control.nodes} if control.clock is None else {"clock": str(control.clock)}
     return about | limits | ({"players": list(words)} if words else {})
@@ -147,25 +142,16 @@ def player(
     return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), *words, f"name={label}"])
 
 
-class Deal(NamedTuple):
-    """A block that is to be played."""
-
-    players: tuple[str, str]
-    second: list[bool]
-    seed: int
-
-
-def play(deal: Deal, games: int, control: TimeControl) -> Block:
+def play(players: tuple[str, str], second: list[bool], seed: int, games: int, control: TimeControl) -> Block:
     """Play a block; raises MatchError, and KeyboardInterrupt with nothing of the block kept."""
-    players = read_player(deal.players[0]), read_player(deal.players[1])
-    config = MatchConfig(players, control, games=games, seed=deal.seed)
+    config = MatchConfig((read_player(players[0]), read_player(players[1])), control, games=games, seed=seed)
     with terminal.LivePrinter() as show:
         result = runner.run_match(config, work.cores(), output=runner.MatchOutput(show))
     if result.interrupted:
         raise KeyboardInterrupt
-    names = [player.label for player in players]
+    names = [player.label for player in config.players]
     print(report.summary(names, str(config), config.conditions, result.tally, None, result.seconds), file=sys.stderr)
-    return Block(deal.second, result.tally.pairs.tolist())
+    return Block(second, result.tally.pairs.tolist())
 
 
 def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> str:
@@ -191,20 +177,18 @@ def main() -> None:
     args = parser.parse_args()
     try:
         compared, fixed = read(args.file.read_text(encoding="utf-8"))
-        conditions = Conditions.of(args)
+        control, words = conditions_of(args)
         kept = args.file.with_suffix(".blocks.jsonl")
-        blocks = kept_blocks(kept, subject(compared, fixed, conditions))
+        blocks = kept_blocks(kept, subject(compared, fixed, control, words))
     except (OSError, ValueError) as error:
         parser.error(f"{args.file}: {error}")
     dealt = enumerate(islice(deals(len(compared)), args.rounds * round_of(len(compared))), start=1)
-    of = partial(player, compared=compared, fixed=fixed, words=conditions.words)
-    wanted = (
-        Deal((of("A", second=second), of("B", second=[not one for one in second])), second, number)
-        for number, second in islice(dealt, len(blocks), None)
-    )
+    of = partial(player, compared=compared, fixed=fixed, words=words)
     try:
         with kept.open("a") as file:
-            for block in (play(deal, args.games, conditions.control) for deal in wanted):
+            for number, second in islice(dealt, len(blocks), None):
+                players = of("A", second=second), of("B", second=[not one for one in second])
+                block = play(players, second, number, args.games, control)
                 blocks.append(block)
                 print(json.dumps(block._asdict()), file=file, flush=True)
     except KeyboardInterrupt:

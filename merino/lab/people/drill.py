@@ -379,11 +379,14 @@ def practice_from(
         raise errors.StudyError(
             f"{sources.name_of(games, quoted=True)} can be read only once: exercises need a file that keeps the games"
         )
-    made_from = _identity(sources.digest(games), player.name, most)
+    made_from = f"{sources.digest(games)} {player.name} {most}"
     old = load_progress(place)
     if old is not None and old.made_from == made_from:
         return old
-    _check_player(old, player.name, place)
+    other = " ".join(old.made_from.split(" ")[1:-1]) if old is not None and old.cards else ""  # who has practised
+    if other and folded(other) != folded(player.name):
+        sentence = f"'{place}' keeps the practice of '{other}'; '{player.name}' needs another file: --progress FILE"
+        raise OtherPlayerError(sentence, player.name)
     practice = renewed(old, made_from, exercises_of(player, default(), analyse(), most, report))
     if not practice.exercises:
         count = counted(player.count, "game")
@@ -392,23 +395,3 @@ def practice_from(
         )
     practice.save(place)
     return practice
-
-
-def _identity(games: str, player: str, most: int) -> str:
-    """What identifies games, player and number of mistakes in a file of progress."""
-    return f"{games} {player} {most}"
-
-
-def _player_in(identity: str) -> str:
-    """The player of an identity, "" in none."""
-    return " ".join(identity.split(" ")[1:-1])
-
-
-def _check_player(old: Practice | None, player: str, place: Path) -> None:
-    """Raise OtherPlayerError if somebody else has practised with this file; capitals and spaces make nobody another."""
-    if old is None or not old.cards:
-        return
-    other = _player_in(old.made_from)
-    if other and folded(other) != folded(player):
-        sentence = f"'{place}' keeps the practice of '{other}'; '{player}' needs another file: --progress FILE"
-        raise OtherPlayerError(sentence, player)

@@ -8,7 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -365,16 +365,17 @@ def _conclude(tune: Tune, path: Path, say: Say) -> tuple[Player, Player]:
     """Write the tuned evaluation and print it as a player; the players of the match that would confirm it."""
     configuration = tune.configuration
     file = _evaluation_file(path, configuration)
-    tuned, start = tuning.tuned_players(tune)
+    values = tuning.tuned_values(tune)
+    tuned, start = tuning.players_of(configuration, values, configuration.start)
     if isinstance(tuned, OwnPlayer) and configuration.needs_file:
         is_tuned = bool(configuration.kept)
         notes = [f"Tuned by {configuration.method} in {counted(len(tune.done), 'pair')} of games"] if is_tuned else []
         with files.writing(TuneError, file):
             tuned.evaluation.save(file, notes)
         say(f"The {'tuned ' if is_tuned else ''}evaluation is in '{file}'")
-    player = tuning.as_player(configuration, tuning.tuned_values(tune).tolist(), file)
+    player = tuning.as_player(configuration, values.tolist(), file)
     say(f"As a player of 'merino match': {shlex.quote(player)}")
-    return tuned, start
+    return replace(tuned, label="tuned"), replace(start, label="start")
 
 
 def _prove(

@@ -451,13 +451,6 @@ def tuned_values(tune: Tune) -> np.ndarray:
     return playable(tune.configuration.parameters, tune.estimate())
 
 
-def tuned_players(tune: Tune) -> tuple[Player, Player]:
-    """The tuned player, and the one at the start."""
-    configuration = tune.configuration
-    tuned, first = players_of(configuration, tuned_values(tune), configuration.start)
-    return replace(tuned, label="tuned"), replace(first, label="start")
-
-
 def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
     """The configuration of the match of tuned values against the initial ones.
 

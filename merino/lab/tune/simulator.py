@@ -182,10 +182,10 @@ class Figures(NamedTuple):
 class Cell:
     """A cell of the table: what its runs end with, and the figures of the paper, if it has some.
 
-    `losses`, float64[runs], is the Elo lost at the end of each run; `proved`, bool[runs], is whether the 95% interval
-    of the gain over the start is above 0. `coverage` is the share of 95% intervals that have the optimum, `careful` the
-    mean Elo still lost if the start is kept unless the gain over it is significant; both None for a method without
-    intervals. `ahead` pairs are under way.
+    `losses` and `firsts`, float64[runs], are the Elo lost at the end of each run and the first parameter there, whose
+    optimum is 0; `proved`, bool[runs], is whether the 95% interval of the gain over the start is above 0. `coverage` is
+    the share of 95% intervals that have the optimum, `careful` the mean Elo still lost if the start is kept unless the
+    gain over it is significant; both None for a method without intervals. `ahead` pairs are under way.
     """
 
     method: str
@@ -194,6 +194,7 @@ class Cell:
     pairs: int
     ahead: int
     losses: np.ndarray
+    firsts: np.ndarray
     proved: np.ndarray
     figures: Figures
     coverage: float | None
@@ -246,18 +247,18 @@ def simulate(
     settings, curve = tuner_settings(method, setting, size, pairs), setting.curve(size)
     start, count = np.full(size, setting.start * START), at_a_time or work.cores()
 
-    def play_run(run: int) -> tuple[float, float, bool]:
+    def play_run(run: int) -> tuple[float, float, float, bool]:
         state = methods.initial_state(settings, start)
         under_way, results = np.zeros((min(ahead, pairs), 2, size)), np.zeros(min(ahead, pairs))
         loss = float(_play(settings, state, curve, seed_state(seed, size, run), under_way, results))
         low, high = methods.intervals(settings, state)
         covered = np.where(np.isnan(low), np.nan, (low <= 0) & (high >= 0)).mean()
         is_proved = methods.gain_over(settings, state, start).low > 0
-        return loss, float(covered), is_proved
+        return loss, float(methods.estimate(settings, state)[0]), float(covered), is_proved
 
     with work.threads(count) as workers:
         ends = np.array(list(work.ordered(workers, play_run, iter(range(runs)), 2 * count)))
-    losses, covered, proved = ends.T
+    losses, firsts, covered, proved = ends.T
     start_loss, deviation = loss_at_start(setting, size), float(losses.std(ddof=1))
     has_intervals, is_paper = not np.isnan(covered).any(), (setting.name, pairs, ahead) == (SETTING, PAIRS, 1)
     known = PAPER.get(method.name, {}).get(size) if is_paper else None
@@ -268,6 +269,7 @@ def simulate(
         pairs=pairs,
         ahead=ahead,
         losses=losses,
+        firsts=firsts,
         proved=proved > 0,
         figures=Figures(float(losses.mean()), deviation / runs**0.5, start_loss - float(losses.mean()), deviation),
         coverage=float(covered.mean()) if has_intervals else None,

@@ -83,7 +83,7 @@ WRITING = (
 )
 WITHOUT_FILES = {"console", "uci", "demo", "perft", "cluster", "bench", "gui-config", "warmup", "clean-cache"}
 IMPOSSIBLE = ("a\0b", "x" * 10_000)
-WITHOUT_FILES |= {"version", "help"}
+WITHOUT_FILES |= {"version", "help", "features"}
 
 
 @pytest.fixture

@@ -8,9 +8,7 @@ import signal
 import string
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import chess
 import pytest
@@ -244,13 +242,6 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_ctrl_c_while_learn_is_loaded_leaves_the_weights(talk, monkeypatch):
-    module = ModuleType("merino.app.console.learning")
-    module.__getattr__ = interrupt  # when `learn_weights` is imported from it
-    monkeypatch.setitem(sys.modules, "merino.app.console.learning", module)
-    assert "stopped by Ctrl-C; the weights are as they were." in talk.say("learn games.pgn")
-
-
 @pytest.mark.parametrize("line", ["learn --hel", "improve --hel", "explain --hel", "compare --hel", "moves --hel"])
 def test_a_short_help_option_ends_no_console(talk, capsys, line):
     talk.say(line)  # which asserts that no exit code comes back
@@ -448,21 +439,6 @@ def test_a_list_of_moves_is_played_and_answered_where_it_is_the_engines_turn(tal
     assert len(talk.moves) == 6
     talk.say("d4 d5")
     assert len(talk.moves) == 6 or talk.moves[6:] == ["d2d4", "d7d5"]
-
-
-def test_help_waits_between_pages_for_a_person(talk, monkeypatch):
-    whole, asked = talk.say("help"), list[str]()
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((80, 20)))
-
-    def answering(*answers: str) -> Callable[[str], str]:
-        left = iter(answers)
-        return lambda prompt: (asked.append(prompt), next(left))[1]
-
-    talk.session.ask = answering("", "q")
-    assert talk.say("help") == "".join(whole.splitlines(keepends=True)[:38])
-    assert len(asked) == 2
-    talk.session.ask = answering(*[""] * 99)
-    assert talk.say("help") == whole
 
 
 def test_skill_sets_and_shows_the_level(talk):

@@ -248,9 +248,9 @@ def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder, summary):
 
 
 def test_long_lines_are_folded_between_words_and_commands_are_not():
-    words = [*["a"] * 20, *["-79.1 +- 47.4"] * 6, "'/a name/of two words'", *["supercalifragilistic"] * 9, "x" * 90]
+    words = ["a"] * 20 + ["-79.1", "+-", "47.4"] * 6 + ["super-fragilistic"] * 9 + ["x" * 90, "1,234.5"]
     lines = procedure.fold("  " + " ".join(words))
-    assert [word for line in lines for word in re.findall(r"'.*'|-79.1 \+- 47.4|\S+", line)] == words
+    assert [word for line in lines for word in line.split()] == words
     assert all(len(line) <= procedure.COLUMNS for line in lines if "x" not in line)
     assert lines[0].startswith("  a a") and all(line.startswith("    ") for line in lines[1:])
     assert procedure.fold(f"    merino match {'x ' * 50}") == [f"    merino match {'x ' * 50}"]

@@ -375,9 +375,9 @@ def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: P
     ran(tmp_path / "run", generations=0)
     for start, changes, fault in (
         ("nothing", {"nodes": 50}, "other settings: nodes 40, not 50"),
-        ("nothing", {"share": 0.3, "gpu": True}, "share what the positions support, not 0.3, gpu off, not on;"),
+        ("nothing", {"share": 0.3, "gpu": True}, "share unset, not 0.3, gpu False, not True;"),
         ("nothing", {"seed": 12345678}, "seed 1, not 12345678;"),
-        ("nothing", {"shape": "ALL -> 8 -> 1"}, "shape what the positions support, not ALL -> 8 -> 1;"),
+        ("nothing", {"shape": "ALL -> 8 -> 1"}, "shape unset, not ALL -> 8 -> 1;"),
         (str(small), {}, r"began with 'nothing' as it was, not with '.*small.net'"),
     ):
         with pytest.raises(LearnError, match=fault):
@@ -531,7 +531,7 @@ def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
     plan.check_same({"shape": "all -> 16 -> 1"}, "folder")
     with pytest.raises(LearnError, match="shape ALL->16->1, not ALL -> 32 -> 1"):
         plan.check_same({"shape": "ALL -> 32 -> 1"}, "folder")
-    with pytest.raises(LearnError, match="shape what the positions support, not ALL -> 32 -> 1"):
+    with pytest.raises(LearnError, match="shape unset, not ALL -> 32 -> 1"):
         night.NightPlan().check_same({"shape": "ALL -> 32 -> 1"}, "folder")
 
 

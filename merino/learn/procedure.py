@@ -5,6 +5,7 @@ old ones, which are kept. Lines for the user also go to a log.
 """
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -32,7 +33,6 @@ RECORD_NAME = "learning.json"
 AS_THEY_WERE = "the weights are as they were"
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken
-_WORD = re.compile(r"(?:(?<!\w)'[^']*'|\S)+(?: \+- \S+)?")  # a quoted name is one word, and a number with its error
 EARLIER = "The comments below are older than these values."
 _OUR_COMMENTS = re.compile(
     rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms .*\n)?"
@@ -156,14 +156,10 @@ def fold(text: str) -> list[str]:
     if len(text) <= COLUMNS or text.startswith(COMMAND):
         return [text]
     indent = len(text) - len(text.lstrip())
-    after, lines, end = " " * (indent + 2 if indent else 0), [""], 0
-    for match in _WORD.finditer(text):
-        gap, end = text[end : match.start()], match.end()
-        if lines[0] and len(lines[-1] + gap + match[0]) > COLUMNS:
-            lines.append(after + match[0])
-        else:
-            lines[-1] += gap + match[0]
-    return lines
+    after = " " * (indent + 2 if indent else 0)
+    return textwrap.wrap(
+        text, COLUMNS, subsequent_indent=after, expand_tabs=False, break_long_words=False, break_on_hyphens=False
+    )
 
 
 class Verdict(StrEnum):

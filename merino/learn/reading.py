@@ -45,14 +45,13 @@ class Cache:
     """The `.fen` file for a source and settings: where it lies, and its first line.
 
     `games` with positions, and those that were `unreadable`, are counted in its last line. `games` is None where the
-    file cannot be used; `fault` says why. A file in its place `is_foreign` if no Merino wrote it.
+    file cannot be used. A file in its place `is_foreign` if no Merino wrote it.
     """
 
     path: Path
     first: bytes
     games: int | None = None
     unreadable: int = 0
-    fault: str = ""
     is_foreign: bool = False
 
     @classmethod
@@ -68,13 +67,7 @@ class Cache:
             last = _LAST_LINE.search(file.read())
         if before == first and last is not None:
             return cls(path, first, int(last[1]), int(last[2]))
-        if before == first:
-            fault = "it was not finished"
-        elif before.split(b"; ")[:2] == first.split(b"; ")[:2]:
-            fault = "the options or the weights have changed"
-        else:
-            fault = "the games have changed"
-        return cls(path, first, fault=fault, is_foreign=not is_cache(before))
+        return cls(path, first, is_foreign=not is_cache(before))
 
 
 def is_cache(head: bytes) -> bool:
@@ -127,15 +120,14 @@ class InputPart(NamedTuple):
 class Drawn(NamedTuple):
     """The labelled positions of a piece of a file that were drawn: their keys and the codes of their games, uint64[n].
 
-    `usable`, bool[n], marks those with a row; only these have `results`, float32[n], and are in `is_endless`, bool[n],
-    if they lack the plies to the end of the game. `unnamed` is the number of those that name no game.
+    `usable`, bool[n], marks those with a row; only these have `results`, float32[n]. `unnamed` is the number of those
+    that name no game.
     """
 
     keys: np.ndarray
     codes: np.ndarray
     usable: np.ndarray
     results: np.ndarray
-    is_endless: np.ndarray
     unnamed: np.ndarray
 
 
@@ -222,7 +214,7 @@ class FileReader:
 
     def _create(self, cache: Cache, stack: ExitStack) -> IO[bytes] | None:
         """The open `.fen` file, with its first line written; None if it cannot be written."""
-        path, again = cache.path, f" again: {cache.fault}" if cache.fault else ""
+        path, again = cache.path, " again" if files.is_there(cache.path) else ""
         try:
             file = stack.enter_context(files.writing_whole(path))
         except OSError as error:
@@ -244,21 +236,19 @@ class FileReader:
         for part, drawn in work.in_order(lambda piece: labelled_part(self._options, draws, *piece), _texts(source)):
             self._add(source, part)
             parts.append(drawn)
-        keys, codes, usable, results, is_endless, unnamed = map(np.concatenate, zip(*parts, strict=True))
+        keys, codes, usable, results, unnamed = map(np.concatenate, zip(*parts, strict=True))
         codes_of_rows = codes[usable]
         if draws.per_game is not None:  # the lines of a game may be in several pieces
             chosen = positions.drawn(keys, codes, draws.per_game)[usable]
-            codes_of_rows, results, is_endless = codes_of_rows[chosen], results[chosen], is_endless[chosen]
+            codes_of_rows, results = codes_of_rows[chosen], results[chosen]
             if not chosen.all():
                 self.store.keep(chosen)
         games = self.store.group(codes_of_rows, results)
         self.games += games if cache is None or cache.games is None else cache.games
-        found, say, nameless, endless = len(results), self._events.say, unnamed.sum(), np.count_nonzero(is_endless)
+        found, say, nameless = len(results), self._events.say, unnamed.sum()
         say(f"{source.name}: {found} positions" + (f" of {games} games" if nameless < found else ""))
         if nameless:
             say(f"  {nameless} name no game (c7): each counts as a game, and neighbours may be in both sets")
-        if endless:
-            say(f"  {endless} do not give the plies to the end of the game (c8): they count in full")
         if cache and cache.unreadable:
             say(f"{counted(cache.unreadable, 'game')} could not be read when it was created")
 
@@ -282,7 +272,7 @@ def labelled_part(options: ReadOptions, draws: Selection, text: bytes, lines: in
     usable[usable] = has_score
     unnamed = np.count_nonzero(read.games == labelled.NO_GAME, keepdims=True)
     part = InputPart(positions.rows_of_block(block, options.terms), read.faults, int((~has_score).sum()))
-    return part, Drawn(keys, codes, usable, read.results, read.to_end == labelled.NO_END, unnamed)
+    return part, Drawn(keys, codes, usable, read.results, unnamed)
 
 
 def part_of(options: ReadOptions, has_cache: bool, piece: pgn_games.GamesText) -> InputPart:

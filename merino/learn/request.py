@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any
 
-from merino.core.common import errors, options
+from merino.core.common import errors, interrupt, options
 from merino.eval.linear.registry import Term
 from merino.formats.sources import SourceError
 
@@ -33,6 +33,8 @@ class LearnError(SourceError):
 
 class LearnStoppedError(LearnError):
     """Ctrl-C before there was a result; the message says what has been done so far."""
+
+    exit_code = interrupt.INTERRUPTED
 
 
 class TrainingError(errors.MerinoError):

@@ -451,16 +451,14 @@ def engine_options(
         if asked is not None and not known:
             raise chess.engine.EngineError(f"it has no option for {what}")
         for name in known:
-            low, high = options[name].min, options[name].max
-            if asked is None and name.lower() in set_by_name:
-                continue
-            value = usual if asked is None else asked
-            if asked is None:
-                value = value if low is None else max(low, value)
-                value = value if high is None else min(high, value)
+            if asked is not None:
+                found[name] = asked
+            elif name.lower() not in set_by_name:
+                low, high = options[name].min, options[name].max
+                value = max(usual, low or 0)
+                found[name] = value = value if high is None else min(value, high)
                 if value != usual:
                     _say_once(f"'{player.label}' plays with {name} = {value}, since it does not take {usual}")
-            found[name] = value
     return found
 
 

@@ -148,12 +148,17 @@ class StrengthTest:
     test: statistics.Sprt
     time_control: TimeControl
     most_games: int
-    held: str
-    refuted: str
-    takes: str
+    held: str = ""
+    refuted: str = ""
+    takes: str = ""
     adjudication: Adjudication = field(default_factory=Adjudication)
     seed: int = 2
     heats: Heats | None = None
+
+    def match(self, new: OwnPlayer, old: OwnPlayer) -> MatchConfig:
+        """What is played."""
+        games, adjudication = self.most_games, self.adjudication
+        return MatchConfig((new, old), self.time_control, games=games, seed=self.seed, adjudication=adjudication)
 
 
 GAIN = StrengthTest(
@@ -217,10 +222,8 @@ def prove(
     """
     from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415 (with chess.engine, which a fit need not load)
 
-    config = MatchConfig(
-        (new, old), trial.time_control, games=trial.most_games, seed=trial.seed, adjudication=trial.adjudication
-    )
-    result = run_match(config, threads or work.cores(), trial.test, MatchOutput(show, played=played), executor)
+    output = MatchOutput(show, played=played)
+    result = run_match(trial.match(new, old), threads or work.cores(), trial.test, output, executor)
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _lines_of(proof, new.label, old.label):
         say(line)

@@ -7,7 +7,6 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 from enum import Enum
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +38,6 @@ MAX_ENTRIES = 10**9
 MAX_PERFT_DEPTH = 10
 EVAL_OPTIONS = ("sort", "groups", "hide-zero", "json")
 TEXT_COLUMN, OPTION_COLUMN = 27, 32
-MIN_ROOM = 5  # lines of a window
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
 OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
 MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. A list such as 1. e4 e5 plays
@@ -119,10 +117,13 @@ def by_name(word: str) -> ConsoleCommand | None:
     return next((entry for entry in COMMANDS if word.lower() in entry.names), None)
 
 
-def by_prefix(word: str) -> list[ConsoleCommand]:
-    """The commands whose name begins with `word`; if there is none, those with such an alias."""
+def by_prefix(word: str) -> ConsoleCommand | None:
+    """The only command whose name, or else whose alias, begins with `word`; raises CommandError if there are more."""
     named = [entry for entry in COMMANDS if entry.name.startswith(word.lower())]
-    return named or [entry for entry in COMMANDS if any(alias.startswith(word.lower()) for alias in entry.names)]
+    found = named or [entry for entry in COMMANDS if any(alias.startswith(word.lower()) for alias in entry.names)]
+    if len(found) > 1:
+        raise CommandError(f"'{word}' is ambiguous: {', '.join(sorted(entry.name for entry in found))}")
+    return found[0] if found else None
 
 
 # Readers of arguments: a wrong one is a UsageError that says what was expected.
@@ -354,26 +355,37 @@ def history(session: Session) -> None:
     session.report_if_over()
 
 
-def set_pace(session: Session, arguments: str, name: str) -> None:
-    """Limit how long the engine thinks."""
-    session.game.pace = pace_of(f"{name} {arguments}")
+@command("st", Section.LIMITS, "SECONDS")
+def seconds_per_move(session: Session, arguments: str) -> None:
+    """Think SECONDS on each move."""
+    _set_pace(session, f"st {arguments}")
+
+
+@command("sd", Section.LIMITS, "DEPTH")
+def depth_per_move(session: Session, arguments: str) -> None:
+    """Search each move to DEPTH plies."""
+    _set_pace(session, f"sd {arguments}")
+
+
+@command("sn", Section.LIMITS, "NODES")
+def nodes_per_move(session: Session, arguments: str) -> None:
+    """Search NODES nodes on each move."""
+    _set_pace(session, f"sn {arguments}")
+
+
+@command("level", Section.LIMITS, "MOVES MINUTES SEC")
+def clock(session: Session, arguments: str) -> None:
+    """Give the engine a clock, as in a tournament.
+
+    `level 40 5 0` is 40 moves in 5 minutes; `level 0 3:30 2` is three and a half minutes per game plus 2 seconds
+    per move. The clock runs while the engine thinks; your own time is not limited.
+    """
+    _set_pace(session, f"level {arguments}")
+
+
+def _set_pace(session: Session, text: str) -> None:
+    session.game.pace = pace_of(text)
     session.say(f"The engine's limit: {session.game.pace}.")
-
-
-for _name, _arguments, _text in (
-    ("st", "SECONDS", "Think SECONDS on each move."),
-    ("sd", "DEPTH", "Search each move to DEPTH plies."),
-    ("sn", "NODES", "Search NODES nodes on each move."),
-    (
-        "level",
-        "MOVES MINUTES SEC",
-        """Give the engine a clock, as in a tournament.
-
-        `level 40 5 0` is 40 moves in 5 minutes; `level 0 3:30 2` is three and a half minutes per game plus 2 seconds
-        per move. The clock runs while the engine thinks; your own time is not limited.""",
-    ),
-):
-    COMMANDS.append(ConsoleCommand((_name,), Section.LIMITS, _arguments, _text, partial(set_pace, name=_name)))
 
 
 @command("skill", Section.LIMITS, "[LEVEL]")
@@ -474,19 +486,14 @@ def change_setting(session: Session, arguments: str) -> None:
     """
     name, _, value = " ".join(arguments.split()).partition(" ")
     setting = choice(name, ("pieces", "colour", "color", "board"))
-    if setting == "pieces":
-        is_unicode = choice(value, ("unicode", "ascii")) == "unicode"
-        session.terminal = dataclasses.replace(session.terminal, unicode=is_unicode)
-    elif setting == "board":
-        session.shows_board = _is_on(value)
+    is_on = choice(value, ("unicode", "ascii") if setting == "pieces" else ("on", "off")) in ("unicode", "on")
+    if setting == "board":
+        session.shows_board = is_on
     else:
-        session.terminal = dataclasses.replace(session.terminal, colour=_is_on(value))
-    if setting != "board" or session.shows_board:
+        field = "unicode" if setting == "pieces" else "colour"
+        session.terminal = dataclasses.replace(session.terminal, **{field: is_on})
+    if setting != "board" or is_on:
         session.show_board()
-
-
-def _is_on(text: str) -> bool:
-    return choice(text, ("on", "off")) == "on"
 
 
 @command("save", Section.FILES, "FILE")
@@ -545,20 +552,14 @@ def entry_of(path: Path, number: int) -> games.Loaded:
 def _nth_position(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
     """The position in the line of this number, blank lines and comments not counted, and how many lines were read."""
     count = 0
-    for text in source.lines():
-        for line in sources.decoded(text).splitlines():
-            if line.strip() and not line.startswith(_COMMENTS):
-                count += 1
-                if count == number:
-                    return _position(line.split(), number), count
+    for line in (line for text in source.lines() for line in sources.decoded(text).splitlines()):
+        count += bool(line.strip()) and not line.startswith(_COMMENTS)
+        if count == number:
+            fields = line.split()
+            end = 6 if len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6]) else 4
+            position = Position(" ".join(fields[:end]))
+            return games.Loaded(position, f"Position {number}: {' '.join(fields[end:]) or position.fen()}"), count
     return None, count
-
-
-def _position(fields: list[str], number: int) -> games.Loaded:
-    has_counters = len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6])
-    operations = fields[6 if has_counters else 4 :]
-    position = Position(" ".join(fields[: 6 if has_counters else 4]))
-    return games.Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
 
 
 def _nth_game(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
@@ -859,13 +860,11 @@ def learn(session: Session, arguments: str) -> None:
     Terms FIRST to LAST may change, by default all. `--no-match` uses the new weights at once. Ctrl-C stops the learning
     or its match; the best weights so far are kept next to those in use. `learn -h` lists the options.
     """
+    from merino.app.console.learning import learn_weights  # noqa: PLC0415 (with all that learning needs)
+
     words, in_use = words_in(arguments), session.runtime.weights_file
     if in_use != active_file().absolute():
         words = ["--weights", str(in_use), *words]  # the last --weights counts: one that was typed, in whatever form
-    try:
-        from merino.app.console.learning import learn_weights  # noqa: PLC0415 (with all that learning needs)
-    except KeyboardInterrupt as error:
-        raise CommandError("learn: stopped by Ctrl-C; the weights are as they were") from error
     written = learn_weights(words, session.say)
     if written is not None:
         _use_new_weights(session, written)
@@ -906,33 +905,20 @@ def show_help(session: Session, arguments: str) -> None:
         lines += [f"  Also: {', '.join(entry.names[1:])}"] if entry.names[1:] else []
         session.say("\n".join(lines))
         return
-    rows = list[str]()
     for section in Section:
-        rows.append(f"{section.value}:")
+        session.say(f"{section.value}:")
         for entry in COMMANDS:
             if entry.section is section:
-                rows += session.row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN).splitlines()
-    rows += ["", *textwrap.fill(" ".join(MOVES_HELP.split()), width).splitlines()]
-    room = max(MIN_ROOM, session.terminal.height - 1) if session.ask else len(rows)
-    for at in range(0, len(rows), room):
-        if at and session.ask and session.ask("-- Enter shows more, q ends -- ") != "":
-            return
-        session.say("\n".join(rows[at : at + room]))
+                session.say(session.row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN))
+    session.say("\n" + textwrap.fill(" ".join(MOVES_HELP.split()), width))
 
 
 def _named(word: str) -> ConsoleCommand:
-    exact, near = by_name(word), by_prefix(word)
-    if exact is None and len(near) != 1:
-        if near:
-            raise ambiguous(word, near)
+    found = by_name(word) or by_prefix(word)
+    if found is None:
         hint = did_you_mean(word, (name for entry in COMMANDS for name in entry.names))
         raise CommandError(f"there is no command '{word[:40]}'{hint}")
-    return exact or near[0]
-
-
-def ambiguous(word: str, entries: Iterable[ConsoleCommand]) -> CommandError:
-    """The error of a word with which several commands begin."""
-    return CommandError(f"'{word}' is ambiguous: {', '.join(sorted(entry.name for entry in entries))}")
+    return found
 
 
 @command("uci", Section.LEAVE, ends_game=True)

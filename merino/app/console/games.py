@@ -24,6 +24,7 @@ from merino.engine.notation import games, san
 from merino.engine.search.limits import MAX_MS, MAX_PLY, Limits
 from merino.engine.search.strength import FULL_LEVEL, Strength, at_elo, at_level
 from merino.formats import pgn_text, sources
+from merino.formats.sources import read_text
 
 UNFINISHED = "*"  # the result of an unfinished game, as PGN writes it
 PERSON = "Human"
@@ -237,12 +238,10 @@ class ConsoleGame:
         """
         saved, moves, text = self.saved, self.position.moves, f"{self.pgn()}\n".encode()
         with files.writing(CommandError, path), files.held(path, WAITING_SECONDS):
-            read = (
-                sources.read_text
-                if sources.is_compressed(path)
-                else lambda path: files.read_user_file(path, files.WHOLE_GAMES)
-            )
-            content = read(path) if files.is_there(path) else b""
+            content = b""
+            if files.is_there(path):  # a plain file keeps its byte order mark
+                is_packed = sources.is_compressed(path)
+                content = read_text(path) if is_packed else files.read_user_file(path, files.WHOLE_GAMES)
             if content.strip() and not _TAG.search(content):
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
             if saved is not None and saved.path == path and moves[: len(saved.moves)] == saved.moves:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TextIO
 
 from merino.app.console import shared
 from merino.core.common import errors, files, interrupt, options, terminal, text
-from merino.core.common.command import CommandError, UsageError, from_lab
+from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
 from merino.core.common.options import Option
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.evaluation import EvaluationError
@@ -30,13 +30,8 @@ from merino.learn.request import DEFAULT_SELECTION, FIT, Events, LearnRequest, S
 from merino.match import games, prove
 
 ARTICLE_PRESET = "greko2015"
+FAULTS = SourceError, EvaluationError, games.MatchError  # of learning
 FORMATS = tuple(ending.lstrip(".") for ending in text.ENDINGS)
-
-
-class StoppedError(CommandError):
-    """Ctrl-C before there was anything to keep; the message says what has been done so far."""
-
-    exit_code = interrupt.INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -237,7 +232,7 @@ def carry_out(
 
     `command` is the name of the command for messages. Raises CommandError.
     """
-    with _failing("learn"), shown(say, args.is_quiet) as events:
+    with errors_named("learn", *FAULTS), shown(say, args.is_quiet) as events:
         if args.use is not None:
             result = procedure.use_weights(args.use, args.request.weights, events.say)
         else:
@@ -249,17 +244,6 @@ def carry_out(
         unused = "" if outcome.in_use else ", not in use"
         say(f"{outcome.verdict}: {outcome.state + unused if outcome.written else 'the weights are unchanged'}")
     return result
-
-
-@contextmanager
-def _failing(command: str) -> Iterator[None]:
-    """Make errors of learning a CommandError that begins with the name of the command."""
-    try:
-        yield
-    except request.LearnStoppedError as error:
-        raise StoppedError(f"{command}: {error}") from error
-    except (SourceError, EvaluationError, games.MatchError) as error:
-        raise CommandError(f"{command}: {error}") from error
 
 
 @contextmanager
@@ -308,7 +292,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     folder = args.state or files.user_folder("data") / learner.DEFAULT_FOLDER
     asked, until = _asked(args, parser), rounds.Until(args.hours, args.rounds)
     try:
-        with _failing("improve"), shown(say, args.quiet) as events:
+        with errors_named("improve", *FAULTS), shown(say, args.quiet) as events:
             found = learner.begin(folder, args.weights, asked, until, events, args.concurrency, args.of_set)
     except OSError as error:
         raise shared.work_kept("improve", error) from error
@@ -401,9 +385,6 @@ def _plot(path: Path, folder: Path, ending: str, load: Callable[[Path], Any], pi
         drawn = {folder / f"{path.stem}-{name}.{ending}": picture for name, picture in named}
         with files.writing(CommandError, folder, "plot: "):
             folder.mkdir(parents=True, exist_ok=True)
-        for file in drawn:
-            with files.writing(CommandError, file, "plot: "):
-                files.check_writable(file)
         contents = {file: plots.draw(record, picture, ending) for file, picture in drawn.items()}
     except (request.LearnError, EvaluationError) as error:
         raise CommandError(f"plot: {error}") from error

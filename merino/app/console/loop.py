@@ -76,17 +76,15 @@ def _abbreviated(session: Session, word: str) -> commands.ConsoleCommand:
     Commands that end the game are excluded: the word may be the beginning of a move, as N is of Nf3.
     """
     found = commands.by_prefix(word)
-    if not found:
+    if found is None:
         raise command.CommandError(_explain_unknown(session, word))
-    if len(found) > 1:
-        raise commands.ambiguous(word, found)
-    if found[0].ends_game:
-        name = next(name for name in found[0].names if name.startswith(word.lower()))
+    if found.ends_game:
+        name = next(name for name in found.names if name.startswith(word.lower()))
         beginnings = (word, word[:1].upper() + word[1:])  # the letter of a piece may be small
         moves = sorted(move for move in _legal(session) if move.startswith(beginnings))
         hint = f". Moves with this beginning: {', '.join(moves)}" if moves else ""
         raise command.CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full{hint}")
-    return found[0]
+    return found
 
 
 def _legal(session: Session) -> list[str]:
@@ -235,7 +233,6 @@ def converse(session: Session) -> int:
     if is_typed:
         session.overhear = terminal.overheard
         with terminal.line_editing(lambda line, word: completions(session, line, word)) as read:
-            session.ask = read
             return run_lines(session, read)
     # Without a buffer of ours, what follows the command `uci` is still there for the UCI loop.
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as source:

@@ -26,8 +26,7 @@ class Session:
     """The game, the engine that answers, and how it is shown.
 
     With `is_live` a person is watching, and the board is shown after each move. `overhear` returns the lines typed
-    while the engine thinks, `ask` the answer to a question. `unfinished` keeps the game on the disk. Where no person
-    sits, there are neither questions nor that file.
+    while the engine thinks. `unfinished` keeps the game on the disk; where no person sits, there is no such file.
     """
 
     def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO) -> None:
@@ -36,7 +35,6 @@ class Session:
         self.out = out
         self.is_live = False
         self.overhear: Callable[[], list[str]] = list
-        self.ask: Callable[[str], str | None] | None = None
         self.unfinished: UnfinishedFile | None = None
         self.typed_ahead: deque[str] = deque()  # lines to run before the next prompt
         self.game = ConsoleGame()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from merino.core.common import files, options, text
 from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from merino.core.common import work
     from merino.learn.improve.rounds import RoundPlan
 
-Found = TypeVar("Found")
 Say = Callable[[str], object]
 
 HELP_COLUMN = 26
@@ -116,21 +115,17 @@ class Parser(argparse.ArgumentParser):
 
 
 class KeyValues(argparse.Action):
-    """An option such as `--resign movecount=3 score=600`: each of `keys` once, in any order, stored as a dict."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, *, keys: Sequence[str], **settings: Any) -> None:
-        super().__init__(option_strings, dest, nargs=len(keys), **settings)
-        self._keys = keys
+    """An option such as `--resign movecount=3 score=600`: the keys of its metavar in any order, kept as a dict."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
         """Store the dict; raises ArgumentError."""
-        found = dict(word.split("=", 1) for word in values if "=" in word)
-        if set(found) != set(self._keys):
-            wanted = " ".join(f"{key}=N" for key in self._keys)
-            raise argparse.ArgumentError(self, f"expected {wanted}, found '{' '.join(values)[:60]}'")
+        found, wanted = dict(word.split("=", 1) for word in values if "=" in word), self.metavar or ()
         try:
+            if found.keys() != {word.partition("=")[0] for word in wanted}:
+                fault = f"expected {' '.join(wanted)}, found '{' '.join(values)[:60]}'"
+                raise argparse.ArgumentTypeError(fault)
             setattr(namespace, self.dest, {key: natural(value) for key, value in found.items()})
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentError(self, str(error)) from error
@@ -158,23 +153,14 @@ def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
     return _numbers(words, lambda value: low <= value <= high)
 
 
-def as_read_by(read: Callable[[str], Found]) -> Callable[[str], Found]:
-    """A type of option: what `read` makes of a text, or why it makes nothing of it, by its ValueError."""
-
-    def checked(text: str) -> Found:
-        try:
-            return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return checked
-
-
 def cluster_address(text: str) -> "work.ClusterAddress":
     """A type of option: the address of a cluster."""
     from merino.core.common import work  # noqa: PLC0415 (with NumPy)
 
-    return as_read_by(work.ClusterAddress.read)(text)
+    try:
+        return work.ClusterAddress.read(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
@@ -289,12 +275,6 @@ def cluster_executor(
 
     with errors_named(command, WorkError), from_lab("cluster.session")(address, needs, say) as found:
         yield found.executor
-
-
-def add_seed(parser: Parser, what: str, group: str | None = None, default: int = 1) -> None:
-    """--seed."""
-    to = parser if group is None else parser.group(group)
-    to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
 
 
 def add_state(parser: Parser, kind: str = "FILE", default: str = "") -> None:
@@ -426,28 +406,21 @@ def write_picture(path: Path, content: bytes, command: str) -> None:
 
 def make_folder(folder: Path, command: str) -> None:
     """Make a folder where there is none yet; raises CommandError."""
-    try:
+    with files.writing(CommandError, folder, f"{command}: "):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(f"{command}: cannot make folder '{folder}': {error.strerror}") from error
 
 
 def check_picture(path: Path | None, command: str) -> None:
     """Raise UsageError or CommandError if a picture cannot be drawn or written; None is no picture."""
-    if path is not None and (fault := picture_fault(path, command)) is not None:
-        raise CommandError(f"{command}: nothing is done: {fault}, or leave out --plot") from fault
-
-
-def picture_fault(path: Path, command: str) -> text.PictureError | None:
-    """Why no picture can be drawn, if so; raises UsageError or CommandError if it cannot be written to this file."""
+    if path is None:
+        return
     if ending_of(path) not in text.ENDINGS:
         raise UsageError(f"{command}: --plot writes {' or '.join(text.ENDINGS)}, not '{path}'")
     try:
         text.load_matplotlib()
     except text.PictureError as error:
-        return error
+        raise CommandError(f"{command}: nothing is done: {error}, or leave out --plot") from error
     check_output(path, command)
-    return None
 
 
 def ending_of(path: Path) -> str:

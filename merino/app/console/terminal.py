@@ -62,11 +62,6 @@ class Terminal:
         """The present width of the window in columns."""
         return shutil.get_terminal_size().columns
 
-    @property
-    def height(self) -> int:
-        """The present height of the window in lines."""
-        return shutil.get_terminal_size().lines
-
     def bold(self, text: str) -> str:
         """The text in bold, if possible."""
         return f"\x1b[1m{text}\x1b[0m" if self.colour else text

@@ -231,7 +231,7 @@ def add_game_options(parser: shared.Parser, games: int) -> None:
     add(
         "--draw",
         action=shared.KeyValues,
-        keys=("movenumber", "movecount", "score"),
+        nargs=3,
         metavar=("movenumber=N", "movecount=N", "score=CP"),
         help="draw once, after move movenumber, both sides have reported at most CP for movecount moves",
     )
@@ -246,7 +246,7 @@ def _add_resign(parser: shared.Parser, default: dict[str, int] | None = None) ->
     parser.group(ADJUDICATION).add_argument(
         "--resign",
         action=shared.KeyValues,
-        keys=("movecount", "score"),
+        nargs=2,
         default=default,
         metavar=("movecount=N", "score=CP"),
         help=f"win once both sides have reported at least CP for it, for movecount moves (default: {shown})",

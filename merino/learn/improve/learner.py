@@ -28,19 +28,9 @@ FORMAT = "merino improve 1"
 STATE_NAME = "improve.json"
 DEFAULT_FOLDER = "improve"  # of the user's data, for a run that names no other
 BEST, START = "best.txt", "start.txt"
-_COLUMNS = {
-    "round": "",
-    "verdict": "",
-    "games": "",
-    "positions": "",
-    "error_before": ".6f",
-    "error_after": ".6f",
-    "match_games": "",
-    "elo": ".1f",
-    "elo_error": ".1f",
-    "from_start": ".1f",
-    "from_start_error": ".1f",
-}
+_COUNTS, _ERRORS = ("games", "positions"), ("error_before", "error_after")
+_COLUMNS = dict.fromkeys(("round", "verdict", *_COUNTS), "") | dict.fromkeys(_ERRORS, ".6f") | {"match_games": ""}
+_COLUMNS |= dict.fromkeys(("elo", "elo_error", "from_start", "from_start_error"), ".1f")
 
 
 @dataclass(frozen=True)
@@ -90,14 +80,9 @@ class Plan(rounds.RoundPlan):
 
     def settings(self, number: int) -> request.Settings:
         """The settings of learning in a round."""
-        return request.Settings(
-            first=self.first,
-            last=self.last,
-            phases=self.phases,
-            target=request.Target(self.share),
-            decay=None,
-            seed=self.seed_of(number, 1),
-        ).of_set(self.terms)
+        target, seed = request.Target(self.share), self.seed_of(number, 1)
+        settings = request.Settings(self.first, self.last, phases=self.phases, target=target, decay=None, seed=seed)
+        return settings.of_set(self.terms)
 
     @property
     def selection(self) -> request.Selection:
@@ -218,11 +203,12 @@ class Folder(rounds.RunFolder[ImproveState]):
         """See RunFolder."""
         number, plan, say = len(state.rounds) + 1, state.plan, context.events.say
         folder = self.of_round(number)
-        if not files.is_there(folder / FIT):
-            self._check_games(plan, number)
+        games = [self.of_round(each) / GAMES for each in plan.learns_from(number)]
+        for path in () if files.is_there(folder / FIT) else games[:-1]:
+            if not files.is_there(path):
+                raise request.LearnError(f"'{path}' is missing, and round {number} learns from its games; {BACK}")
         say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
         play_games(plan, number, plan.evaluation(state.best), folder, context, pgn=folder / GAMES)
-        games = [self.of_round(each) / GAMES for each in plan.learns_from(number)]
         fitted = fit_round(plan, number, state.best, games, folder, context)
         say(
             f"  learned from {fitted.games} games, {fitted.positions} positions; error on games kept aside "
@@ -248,17 +234,6 @@ class Folder(rounds.RunFolder[ImproveState]):
             from_start_error=from_start[1],
             **vars(fitted) | {"weights": tuple(fitted.weights.tolist())},
         )
-
-    def _check_games(self, plan: Plan, number: int) -> None:
-        """Raise LearnError unless the earlier rounds that a round learns from have the games that they played."""
-        for each in plan.learns_from(number)[:-1]:
-            path, back = self.of_round(each) / GAMES, f"round {number} learns from them; {BACK}"
-            if not files.is_there(path):
-                raise request.LearnError(f"'{path}', the games of round {each}, is missing: {back}")
-            with files.open_user_file(path, files.GAMES) as file:
-                count = sum(line.startswith(b"[Result ") for line in file)
-            if count < plan.games:
-                raise request.LearnError(f"'{path}' has {count} of the {plan.games} games of round {each}: {back}")
 
     def line(self, found: TermsRound) -> str:
         """See RunFolder."""
@@ -319,12 +294,8 @@ def fit_round(
     learned = judging.learn(found.sample(settings, found.games - plan.games), start, settings, terms)
     if learned.interrupted:
         raise rounds.StepStoppedError
-    fitted = {
-        "games": found.games,
-        "positions": len(found.rows),
-        "error_before": learned.before.valid,
-        "error_after": learned.after.valid,
-    }
+    values = found.games, len(found.rows), learned.before.valid, learned.after.valid
+    fitted = dict(zip((*_COUNTS, *_ERRORS), values, strict=True))
     origin = f"round {number}, from {found.games} games, {len(found.rows)} positions"
     files.write_whole(folder / CANDIDATE, weights_text(learned.end.weights, [origin], terms).encode())
     files.write_whole(folder / FIT, sealed.as_json(fitted))
@@ -334,9 +305,8 @@ def fit_round(
 def _kept_fit(folder: Path, terms: registry.TermSet) -> RoundFit:
     """The fit that the folder of a round holds; raises LearnError."""
     with rounds.kept_fit(folder / FIT, "a round") as found:
-        counts, errors = ("games", "positions"), ("error_before", "error_after")
-        numbers: dict[str, Any] = {name: int(found[name]) for name in counts}
-        numbers |= {name: float(found[name]) for name in errors}
+        numbers: dict[str, Any] = {name: int(found[name]) for name in _COUNTS}
+        numbers |= {name: float(found[name]) for name in _ERRORS}
         return RoundFit(weights_files.load(folder / CANDIDATE, terms), **numbers)
 
 

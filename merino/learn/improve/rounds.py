@@ -38,7 +38,6 @@ LOG, TABLE = "log.txt", "table.csv"
 of_games, of_match = partial(options.Option, group="training games"), partial(options.Option, group="deciding match")
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts other than those of a test
-_UNSAID = dict.fromkeys(("share", "shape"), "what the positions support")  # settings that need not be said
 
 
 def check_share(share: float) -> None:
@@ -99,9 +98,8 @@ class RoundPlan:
         mine = self.as_json()
         other = [name for name, value in given.items() if mine[name] != value]
         if other:
-            differing = ", ".join(
-                f"{name} {_shown(name, mine[name])}, not {_shown(name, given[name])}" for name in other
-            )
+            settings = {name: "unset" if mine[name] in (None, "") else mine[name] for name in other}
+            differing = ", ".join(f"{name} {value}, not {given[name]}" for name, value in settings.items())
             raise LearnError(f"'{where}' has other settings: {differing}; leave them out, or give a new folder")
 
     def seed_of(self, number: int, step: int) -> int:
@@ -122,9 +120,6 @@ class RoundPlan:
             statistics.Sprt(self.elo0, self.elo1),
             TimeControl(nodes=self.match_nodes),
             self.match_games,
-            "{new} is stronger than {old}.",
-            "{new} does not gain so much.",
-            "",
             adjudication=CLEAR_WIN,
             seed=self.seed_of(number, 2),
         )
@@ -132,13 +127,6 @@ class RoundPlan:
     def gauge_trial(self, number: int, step: int = 3) -> prove.StrengthTest:
         """A match that decides nothing; `step` is that of its seed."""
         return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, step))
-
-
-def _shown(name: str, value: float | str | None) -> str:
-    """A setting in an error."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:.15g}" if isinstance(value, int | float) else str(value or _UNSAID.get(name, "unlimited"))
 
 
 _NUMBERS = {"int", "float", str(int), str(float)}  # kinds of fields
@@ -233,11 +221,7 @@ class LoopState(Generic[PlanT, RoundT]):
 StateT = TypeVar("StateT", bound="LoopState[Any, Any]")
 
 
-OUTCOMES = {
-    "H1": "stronger: it is the best from now on",
-    "H0": "not stronger: dropped",
-    OPEN: "not settled: dropped",
-}
+OUTCOMES = {"H1": "stronger: it is the best from now on", "H0": "not stronger: dropped", OPEN: "not settled: dropped"}
 
 
 @dataclass(frozen=True)
@@ -499,13 +483,11 @@ def play_match(
     new: Evaluation, old: Evaluation, trial: prove.StrengthTest, state: Path, context: StepContext, decides: bool = True
 ) -> Tally:
     """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
-    players = OwnPlayer("new", new), OwnPlayer("old", old)
-    config = MatchConfig(
-        players, trial.time_control, games=trial.most_games, seed=trial.seed, adjudication=trial.adjudication
+    config, output = (
+        trial.match(OwnPlayer("new", new), OwnPlayer("old", old)),
+        runner.MatchOutput(context.show, state=state),
     )
-    return _finished(
-        config, trial.test if decides else None, runner.MatchOutput(context.show, state=state), context
-    ).tally
+    return _finished(config, trial.test if decides else None, output, context).tally
 
 
 def _finished(

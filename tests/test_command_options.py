@@ -157,8 +157,8 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         (["spsa", "tnue"], "'tnue' is not one of simulate, tune, replay, scan, plan; did you mean 'tune'?"),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
-        (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=N, found 'movecont=3 "),
-        (["match", "a", "b", "--resign", "4", "9"], "expected movecount=N score=N, found '4 9'"),
+        (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=CP, found 'movecont=3 "),
+        (["match", "a", "b", "--resign", "4", "9"], "expected movecount=N score=CP, found '4 9'"),
         (
             ["match", "default", "default", "--resign", "score=0", "movecount=3"],
             "merino: match: --resign: a game is won by a score",

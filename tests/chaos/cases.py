@@ -181,6 +181,7 @@ WRITES_NOTHING = {
     "demo": "prints",
     "evaluate": "prints",
     "explain": "prints",
+    "features": "prints",
     "gui-config": "prints",
     "help": "prints",
     "moves": "prints",

@@ -22,10 +22,12 @@ from merino.core.board.game import Position
 from merino.core.common.command import UsageError
 from merino.eval.families import load_net
 from merino.eval.linear import compiled, family, phases, registry, sets
+from merino.eval.linear.phases import FULL_BOARD
 from merino.eval.linear.weights import defaults, load, load_any, save
 from merino.formats import labelled, pgn_games, pgn_tokens
 from merino.formats.scored_games import scored_games
 from merino.learn import fitting, judging, reading, rescoring
+from merino.learn import sample as samples
 from merino.learn.fitting import Fitted, centring_of, fit_all, prior_spread
 from merino.learn.improve.learner import Plan
 from merino.learn.positions import (
@@ -54,7 +56,16 @@ from merino.learn.request import (
     Target,
 )
 from merino.learn.rescoring import RankFigure, Rescore, RescoringStoppedError, moves_of, rank_figure, searched_positions
-from merino.learn.sample import SCORES, ZERO_SCORE, Sample, carrier_counts, points_by_score, sample_of, scale_of_counts
+from merino.learn.sample import (
+    SCORES,
+    ZERO_SCORE,
+    FitParameters,
+    Sample,
+    carrier_counts,
+    points_by_score,
+    sample_of,
+    scale_of_counts,
+)
 from tests.boards import playouts, records
 from tests.rows import SELFPLAY, copied_selfplay, few_games, labels_of, made_up_rows, split
 from tests.shipped import one_phase
@@ -187,6 +198,20 @@ def test_every_method_comes_to_the_same_place_in_two_phases():
     rows = scored_rows(4_000)
     ends = [learned(rows, target=Target(0.5, k=K), method=method, last=12).end.weights for method in METHODS]
     assert np.abs(ends[1] - ends[0]).max() <= 3
+
+
+def test_each_phase_has_its_share_of_the_gradient_of_each_game():
+    sample = split(scored_rows(1_000), Settings(phases=2, decay=None, k=K))
+    parameters = FitParameters(truth(), 1 / K)
+    middlegame = sample.stage[:, None] / FULL_BOARD
+    features = np.hstack([sample.features * middlegame, sample.features * (1 - middlegame)]).astype(np.float64)
+    predicted = 1 / (1 + np.exp(-samples.scores_of(sample, parameters.weights).astype(np.float64) / K))
+    factors = predicted * (1 - predicted) * (predicted - sample.labels[sample.game]) * ~sample.is_validation
+    parts = np.stack([(factors * (sample.game == game)) @ features for game in range(len(sample.results))])
+    gradient = samples.gather(sample, parameters, samples.Detail.GRADIENT).gradient
+    products = samples.products_by_game(sample, parameters, np.eye(2 * N))
+    np.testing.assert_allclose(gradient, parts.sum(axis=0), rtol=1e-3, atol=1e-4 * np.abs(gradient).max())
+    np.testing.assert_allclose(products, parts.T @ parts, rtol=1e-3, atol=1e-4 * np.abs(products).max())
 
 
 def test_what_one_phase_hardly_sees_does_not_run_away():

@@ -19,11 +19,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
 
 import numpy as np
 
 from merino.core.common import about, files, options, sealed, work
+from merino.core.common.errors import instance
 from merino.core.common.text import counted
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group, TermSet
@@ -129,9 +131,6 @@ class RoundPlan:
         return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, step))
 
 
-_NUMBERS = {"int", "float", str(int), str(float)}  # kinds of fields
-
-
 @dataclass(frozen=True, kw_only=True)
 class Round:
     """A finished round. Elo is that of its match, with half the width of its 95% interval; None without a match.
@@ -162,11 +161,11 @@ class Round:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The round that `asdict` made; raises KeyError, TypeError or ValueError."""
         given = {field.name: data[field.name] for field in fields(cls)}
-        for field in fields(cls):
-            value, kind = given[field.name], str(field.type).removesuffix(" | None")
-            may_miss = kind != str(field.type)
-            if kind in _NUMBERS and not isinstance(value, int | float) and not (may_miss and value is None):
-                raise TypeError(f"'{field.name}' is {value!r}, no number")
+        for name, kind in get_type_hints(cls).items():
+            if kind in (int, float):
+                instance(name, given[name], (int, float), "a number")
+            elif kind == float | None:
+                instance(name, given[name], (int, float, NoneType), "a number or null")
         return cls(**given)
 
 

@@ -247,7 +247,7 @@ def test_compare_and_explain_say_why_and_what_is_threatened(shell) -> None:
     found = shell("explain", MIDDLEGAME, "--threat", "--nodes", "20000", "--json")
     assert found["threat"].startswith("Black threatens")
     kingless = shell("explain", "8/8/8/3q4/8/8/8/4K3 w - - 0 1", "--threat", "--json")
-    assert kingless.get("threat") is None
+    assert kingless["threat"] is None, "a king is missing"
 
 
 GUARDED = "rnbqkb1r/pppp1ppp/5n2/4p3/4P3/3P4/PPP2PPP/RNBQKBNR w KQkq - 0 3"

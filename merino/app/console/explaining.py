@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import chess
 import numpy as np
@@ -196,7 +196,7 @@ class Explainer:
         for position in positions:
             threat = self.threat(position) if self.args.threat else None
             report = self._deepened(self._report(position), position.record)
-            found.append(report.to_dict() | ({"threat": threat} if self.args.threat else {}))
+            found.append(self._as_json(report, threat))
             head = f"{report.fen}\n{position}\n\n" if with_board else ""
             tail = f"\n\n{threat or no_threat(position)}" if self.args.threat else ""
             texts.append(f"{head}{self._text(report, self.args.pieces)}{tail}")
@@ -217,7 +217,12 @@ class Explainer:
             report = self._deepened(reporting.report_setup(setup, self.evaluation), setup.record)
             board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
             fault = textwrap.fill(f"{fault} The rest is the evaluation alone.", self.width)
-            self._say(report.to_dict(), f"{report.fen}\n{board}\n\n{fault}\n\n{self._text(report, with_pieces=True)}")
+            shown = f"{report.fen}\n{board}\n\n{fault}\n\n{self._text(report, with_pieces=True)}"
+            self._say(self._as_json(report, None), shown)
+
+    def _as_json(self, report: schema.PositionReport, threat: str | None) -> dict[str, Any]:
+        """The report of a position, with its threat if asked for, None where there is none."""
+        return report.to_dict() | ({"threat": threat} if self.args.threat else {})
 
     def explain_move(self, position: Position, words: str) -> None:
         """Say what a move changes, at once and at the end of its line; raises MoveRejected and UsageError.

@@ -319,7 +319,7 @@ def _fraction(mixed: np.ndarray) -> np.ndarray:
 BOUNDS = (-2000, -1000, -500, -200, -100, -50, 0, 50, 100, 200, 500, 1000, 2000)  # of scores, in centipawns
 MIN_RISE = 4  # games over which numbers rise, on average, where they are in order
 MAX_UNITS = 24  # of phase: knight and bishop 1, rook 2, queen 4
-_UNITS = np.array([0, 1, 1, 2, 4, 0])
+UNITS = np.array([0, 1, 1, 2, 4, 0])
 
 
 @dataclass
@@ -390,7 +390,7 @@ def _look_at_all(records, keys, phases):
         key, left, number = np.uint64(record.occupied) * _MIXER, np.uint64(record.occupied), 0
         while left:
             nibble = np.int64(record.pieces[number >> 1]) >> 4 * (number & 1) & 15
-            phases[index] += _UNITS[nibble & 7]
+            phases[index] += UNITS[nibble & 7]
             key = (key ^ np.uint64(bitboard.lsb(left) * 16 + nibble)) * _MIXER
             key ^= key >> np.uint64(29)
             number += 1

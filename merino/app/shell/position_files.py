@@ -177,9 +177,9 @@ def _convert(files: Sequence[Path], out: Path, asked: Asked, as_json: bool) -> l
                 writer.add(chunk)
     written = [(path, each) for path, each in zip(targets, (writer, apart), strict=False) if each]
     if as_json:
-        plain = [{"file": str(path), "positions": each.positions} for path, each in written]
-        counts = [{"games": each.games} if has_games else {} for _, each in written]
-        return [json.dumps({"files": [one | count for one, count in zip(plain, counts, strict=True)]})]
+        names = ("positions", "games") if has_games else ("positions",)
+        rows = [{"file": str(path)} | {name: getattr(each, name) for name in names} for path, each in written]
+        return [json.dumps({"files": rows})]
     lines = list[str]()
     for path, each in written:
         other, positions = "other " if lines else "", f"{each.positions} positions"

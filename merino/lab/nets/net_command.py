@@ -20,7 +20,6 @@ from merino.lab.points import games, values
 NAMES = ("pawn", "knight", "bishop", "rook", "queen")
 ALL = "all"  # phases together
 PHASES = {"opening": (21, 99), "middlegame": (9, 21), "endgame": (0, 9)}  # units of pieces, from and below
-_UNITS = (0, 1, 1, 2, 4, 0)
 MAX_POSITIONS = 2000  # positions
 MAX_WIDTH = 1000  # characters of a line of a net's card
 LETTERS = "PNBRQ"
@@ -46,7 +45,7 @@ def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False
     found = evaluation.attributed(positions) if own else evaluation.removals(positions)
     counted = (pieces != EMPTY) & (pieces & 7 != KING)
     kinds, flat = pieces[counted] & 7, found[counted]
-    units = np.repeat(np.bitwise_count(positions["pieces"]) @ _UNITS, counted.sum(axis=1))
+    units = np.repeat(np.bitwise_count(positions["pieces"]) @ packed_files.UNITS, counted.sum(axis=1))
     means = []
     for phase, (low, high) in {ALL: (0, 99), **PHASES}.items():
         for kind, name in enumerate(NAMES):

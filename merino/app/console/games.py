@@ -36,11 +36,12 @@ MIN_CLOCK_MS = 100  # the engine's clock never falls below this: nobody loses on
 _DATE = "%Y.%m.%d"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
 _FIRST_TAG = re.compile(rb"^(?:\xef\xbb\xbf)?\[Event ", re.MULTILINE)  # perhaps after a byte order mark
+# The sides that a person plays.
 SIDES = {
     fen.COLOUR_NAMES[bitboard.WHITE]: bitboard.WHITE,
     fen.COLOUR_NAMES[bitboard.BLACK]: bitboard.BLACK,
     "both": None,
-}  # that a person plays
+}
 
 
 def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:

@@ -8,6 +8,5 @@ __version__ = "1.0.0"
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 _FOLDERS = [os.path.join(parent, "weights") for parent in (_PACKAGE, os.path.dirname(_PACKAGE))]  # noqa: PTH118, PTH120
-SHIPPED = next(
-    filter(os.path.isdir, _FOLDERS)
-)  # weights and nets: in a wheel inside the package, in a checkout next to it
+# Weights and nets: in a wheel inside the package, in a checkout next to it.
+SHIPPED = next(filter(os.path.isdir, _FOLDERS))

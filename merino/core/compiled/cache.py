@@ -29,14 +29,8 @@ from merino.core.common.files import is_folder, names_in, user_folder, write_who
 
 log = logging.getLogger(__name__)
 
-CACHE_GROUPS = (
-    "core eval engine",
-    "formats",
-    "match",
-    "learn",
-    "study",
-    "lab",
-)  # packages that share a cache; lowest first: a group calls itself and those before it
+# Packages that share a cache; lowest first: a group calls itself and those before it.
+CACHE_GROUPS = ("core eval engine", "formats", "match", "learn", "study", "lab")
 PLAY = "play"  # the part of the lowest group that every game needs
 WITHOUT_COMPILED_CODE = ("core/common", "engine/notation", "engine/report", "engine/tables", "engine/uci")
 # A test checks it: editing these folders compiles nothing.

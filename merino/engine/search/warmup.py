@@ -26,10 +26,8 @@ from merino.eval.net import family, network
 log = logging.getLogger(__name__)
 
 MIN_PATIENCE = 60.0  # seconds for a second process to end after the first has done its part
-TOGETHER = {
-    PLAY: ("formats",),
-    "match": ("study", "lab"),
-}  # what a second process compiles from the beginning of a part on
+# What a second process compiles from the beginning of a part on.
+TOGETHER = {PLAY: ("formats",), "match": ("study", "lab")}
 
 
 def warm_up() -> float:

@@ -66,10 +66,8 @@ TABLE = record_dtype(
         ("men", np.int64),
         ("is_symmetric", np.int64),  # both sides have the same, and only positions with White to move are kept
         ("leaders", np.int64),  # without pawns: 3, if there is a piece other than a king without its like, or 2
-        (
-            "lead_pawns",
-            np.int64,
-        ),  # of the side whose pawns come first, which has at most as many as the other; 0 without any
+        # of the side whose pawns come first, which has at most as many as the other; 0 without any
+        ("lead_pawns", np.int64),
         ("lead_colour", np.int64),
         ("other_pawns", np.int64),  # of the other side
         ("file", np.uint64),  # address of its bytes

@@ -102,9 +102,8 @@ class UciSession:
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
         self.cold = cold_start.ColdStart(output, self._loaded, self.is_prepared)
-        self._jobs = threads.OneThread(
-            "background job"
-        )  # long work such as perft, which must not keep the GUI from `stop`
+        # Long work such as perft, which must not keep the GUI from `stop`.
+        self._jobs = threads.OneThread("background job")
         self._jobs_stopped = threading.Event()
         self._writer = threads.OneThread("files")  # of what commands write; nothing stops it
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too

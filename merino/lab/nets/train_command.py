@@ -98,9 +98,8 @@ def _train(
     """Train, and write the net; of the settings `asked` are kept, and others follow from the positions."""
     source = find_net(request.start) if request.start else None
     start = net_files.load_net(source) if source else None
-    wanted = request.shape_of(
-        start.shape if start else network.Shape()
-    )  # what is wrong with it is said before files are read
+    # What is wrong with the shape is said before files are read.
+    wanted = request.shape_of(start.shape if start else network.Shape())
     if start is not None and (fault := starting.fault_of_part(start.shape, wanted)):
         raise TrainingError(fault)
     if settings.gpu:

@@ -220,8 +220,10 @@ def test_other_settings_weights_or_versions_are_refused(tmp_path, poor):
     save(tmp_path / "other.txt", defaults())
     with pytest.raises(request.LearnError, match="began with"):
         improved(tmp_path / "run", str(tmp_path / "other.txt"))
-    path = tmp_path / "run" / "improve.json"
-    path.write_bytes(sealed.as_json(sealed.from_json(path.read_bytes(), "it") | {"version": "9.1"}))
+    path, state = tmp_path / "run" / "improve.json", load_state(tmp_path / "run" / "improve.json")
+    path.write_bytes(sealed.as_json(state.as_json() | {"version": "1.0.0"}))
+    assert load_state(path) == state
+    path.write_bytes(sealed.as_json(state.as_json() | {"version": "9.1"}))
     with pytest.raises(request.LearnError, match="another version"):
         improved(tmp_path / "run", poor)
 

@@ -424,7 +424,7 @@ def read_state(path: Path, form: str, command: str) -> Iterator[dict[str, Any]]:
     """The JSON of a state of this form, which `command` wrote; raises LearnError, also for what it lacks."""
     with files.faults_named(path, f"the state of {command}", LearnError):
         data = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
-        if data.get("format") != form or data.get("version") != about.__version__:
+        if data.get("format") != form or data.get("version") not in ("1.0.0", about.__version__):
             raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
         yield data
 

@@ -22,9 +22,9 @@ test: export PYTHONDONTWRITEBYTECODE :=
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
 
-run: $(INSTALLED) ## play: a console on a terminal, a short game against itself without one
+run: $(INSTALLED) ## play and explain at the prompt of the console
 	@$(RUN) -m merino warmup play
-	@if [ -t 0 ] && [ -t 1 ]; then $(RUN) -m merino console $(ARGS); else $(RUN) -m merino demo $(ARGS); fi
+	@$(RUN) -m merino console $(ARGS)
 
 explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position and its reasons
 	@$(RUN) -m merino warmup play

@@ -81,7 +81,7 @@ WRITING = (
     "spsa tune tuned.txt --pairs 2 --nodes 10 --state ?",
     "plot games.pgn --out ?",
 )
-WITHOUT_FILES = {"console", "uci", "demo", "perft", "cluster", "bench", "gui-config", "warmup", "clean-cache"}
+WITHOUT_FILES = {"console", "uci", "perft", "cluster", "bench", "gui-config", "warmup", "clean-cache"}
 IMPOSSIBLE = ("a\0b", "x" * 10_000)
 WITHOUT_FILES |= {"version", "help", "features"}
 

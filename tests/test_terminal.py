@@ -71,12 +71,6 @@ def test_both_sides_have_filled_pieces_that_differ_in_colour() -> None:
     assert letters.isascii() and " K " in letters and " k " in letters
 
 
-def test_captured_pieces_stand_next_to_the_board() -> None:
-    rows = draw(Position("rnb1kbnr/pppppppp/8/8/8/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1"), PLAIN).splitlines()
-    assert rows[0].endswith("  P")
-    assert rows[7].endswith("  q +8")
-
-
 @pytest.mark.parametrize(
     ("environ", "stream", "expected"),
     [

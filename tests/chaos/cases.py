@@ -178,7 +178,6 @@ WRITES_NOTHING = {
     "clean-cache": "deletes the compiled code, which the next start makes again",
     "cluster": "explains and measures",
     "compare": "prints",
-    "demo": "prints",
     "evaluate": "prints",
     "explain": "prints",
     "features": "prints",

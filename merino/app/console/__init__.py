@@ -3,16 +3,8 @@
 This module imports nothing heavy, so that a person is greeted before the engine is loaded.
 """
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from merino.app.console import shared
 from merino.core.common.about import NAME, __version__
-from merino.core.compiled.compiling import WATCH
-
-SLOW_AFTER_SECONDS = 2.5
-WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, half a minute, once ..."
 
 
 def run_console(argv: list[str]) -> int:
@@ -30,30 +22,12 @@ def run_console(argv: list[str]) -> int:
     shared.add_ascii(parser)
     options = parser.parse_args(argv)
     print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
-    with _waiting():
-        from merino.app.console.loop import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
+    from merino.app.console.loop import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
 
-        session = open_session(options.hash, options.threads, options.weights, options.ascii)
+    session = open_session(options.hash, options.threads, options.weights, options.ascii)
     code = converse(session)
     if session.goes_on_in_uci:
         from merino.engine.uci import serve  # noqa: PLC0415 (seldom needed)
 
         serve(first_line="uci")
     return code
-
-
-@contextmanager
-def _waiting() -> Iterator[None]:
-    """Say that the engine is loading if the block takes longer than SLOW_AFTER_SECONDS."""
-
-    def show() -> None:
-        if not WATCH.has_shown:  # the progress of the compiler says more
-            print(WHY_IT_IS_SLOW, flush=True)
-
-    timer = threading.Timer(SLOW_AFTER_SECONDS, show)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

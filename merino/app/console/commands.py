@@ -1,17 +1,15 @@
 """The commands of the console: play, thinking time, positions, files, explanations, and the engine's options."""
 
-import dataclasses
 import io
 import random
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import chess
-import chess.pgn
 
 from merino.app.console import shared
 from merino.app.console.games import DRAW_AGREED, MAX_MOVES, Ending, pace_of, strength_text, whole_number
@@ -29,8 +27,8 @@ from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weights
-from merino.eval.evaluation import Evaluation, EvaluationError, Number
-from merino.eval.families import find_weights, load, load_evaluation
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, SAVED, active_file
 from merino.formats import pgn_games, sources
 
@@ -44,7 +42,6 @@ MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e
 the moves of both sides. The engine answers each move; press Enter or Ctrl-C while it thinks to make it move at once.
 Scores are from White's point of view. You may shorten a command as long as it stays unambiguous, unless it ends the
 game. 'help COMMAND' explains one command. Ctrl-D leaves Merino."""
-_TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 _COMMENTS = ("#", "%", ";")
 
 Action = Callable[[Any, str], int | None]  # takes the session and the rest of the line; an exit code ends the console
@@ -201,16 +198,6 @@ def undo(session: Session, arguments: str) -> None:
     session.undo(whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=1))
 
 
-@command("takeback remove", Section.PLAY)
-def take_back(session: Session) -> None:
-    """Take back your last move and the engine's answer, if there is one."""
-    position, is_forced = session.position, session.game.is_forced
-    is_answered = is_forced or session.game.is_engine[1 - position.turn]
-    if is_answered and not is_forced and len(position.moves) == 1:
-        raise CommandError("you have not moved yet: undo takes back the engine's move")
-    session.undo(2 if is_answered else 1)
-
-
 @command("redo", Section.PLAY, "[N]")
 def redo(session: Session, arguments: str) -> None:
     """Replay the plies that were taken back, or N of them."""
@@ -237,13 +224,6 @@ def white(session: Session) -> None:
 def black(session: Session) -> None:
     """Play Black; the engine plays White."""
     _take_side(session, bitboard.BLACK)
-
-
-@command("switch", Section.PLAY)
-def switch(session: Session) -> None:
-    """Swap sides with the engine."""
-    session.require_running()
-    _take_side(session, 1 - session.position.turn)
 
 
 def _take_side(session: Session, colour: int) -> None:
@@ -430,36 +410,6 @@ def set_board(session: Session, arguments: str) -> None:
     _set_up(session, arguments.strip("\"'"))
 
 
-@command("edit", Section.POSITION, "CHANGE ...", ends_game=True)
-def edit(session: Session, arguments: str) -> None:
-    """Put pieces on squares and remove them.
-
-    `edit Qd1 qd8 -e4` puts a white queen on d1 and a black one on d8, and empties e4: White has capital letters, Black
-    small ones. `clear` empties the board; `white` and `black` set the side to move: `edit clear Kg1 Ra1 kg8 white`.
-    """
-    if not arguments:
-        raise UsageError("expected a piece and its square, like Qd1")
-    _set_up(session, edited(session.position, arguments.split()))
-
-
-def edited(position: Position, changes: Iterable[str]) -> str:
-    """The FEN of the position after some changes, which may break the rules; raises UsageError."""
-    board = san.board_of(position)
-    board.ep_square, board.halfmove_clock = None, 0
-    for change in changes:
-        if change.lower() == "clear":
-            board.clear_board()
-        elif change.lower() in _TURNS:
-            board.turn = _TURNS[change.lower()]
-        elif change[0] in "PNBRQKpnbrqk-":
-            piece = None if change[0] == "-" else chess.Piece.from_symbol(change[0])
-            board.set_piece_at(square(change[1:]), piece)
-        else:
-            raise UsageError(f"'{change[:40]}' is neither a piece on a square like Qd1 nor -d1, clear, white or black")
-    board.castling_rights = board.clean_castling_rights()
-    return board.fen()
-
-
 def _set_up(session: Session, fen: str) -> None:
     """Start a game from a position; raises CommandError and then keeps the old game."""
     try:
@@ -475,25 +425,6 @@ def flip(session: Session) -> None:
     """Flip the board."""
     session.game.is_flipped = not session.game.is_flipped
     session.show_board()
-
-
-@command("set", Section.POSITION, "NAME VALUE")
-def change_setting(session: Session, arguments: str) -> None:
-    """Change how the board is shown.
-
-    `set pieces ascii` draws letters, for fonts without chess symbols; `set pieces unicode` draws symbols. `set colour
-    off` turns colours off. `set board off` no longer shows the board after each move.
-    """
-    name, _, value = " ".join(arguments.split()).partition(" ")
-    setting = choice(name, ("pieces", "colour", "color", "board"))
-    is_on = choice(value, ("unicode", "ascii") if setting == "pieces" else ("on", "off")) in ("unicode", "on")
-    if setting == "board":
-        session.shows_board = is_on
-    else:
-        field = "unicode" if setting == "pieces" else "colour"
-        session.terminal = dataclasses.replace(session.terminal, **{field: is_on})
-    if setting != "board" or is_on:
-        session.show_board()
 
 
 @command("save", Section.FILES, "FILE")
@@ -591,7 +522,7 @@ def evaluation(session: Session, arguments: str) -> None:
     explaining.explain(session, [f"--{word}" for word in words if word in EVAL_OPTIONS], chosen)
 
 
-@command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")
+@command("pieces", Section.EXPLAIN, "[SQUARE]")
 def pieces(session: Session, arguments: str) -> None:
     """Show the value of each piece on the board, computed in four ways.
 
@@ -602,18 +533,12 @@ def pieces(session: Session, arguments: str) -> None:
     """
     record, used = session.position.record, session.runtime.evaluation
     report = static.report_evaluation(record, session.position.fen(), used, with_pieces=True)
-    if arguments in report_text.PIECE_VALUES:
-        if arguments == "attributed" and report.shared_cp is None:  # as with most nets
-            raise CommandError(f"{report.without_terms}, so it attributes nothing to pieces; try pieces shapley")
-        session.say(report_text.render_pieces(report, (arguments,)))
-        return
     from merino.study.reporting import with_shapley  # noqa: PLC0415 (when it is first needed)
 
-    name = bitboard.SQUARE_NAMES[square(arguments)] if arguments not in ("", "shapley") else None
+    name = arguments and bitboard.SQUARE_NAMES[square(arguments)]
     report = with_shapley(report, record, used)
-    if name is None:
-        shown = [] if arguments else [report_text.render_pieces(report)]
-        session.say("\n\n".join([*shown, report_text.render_shapley(report)]))
+    if not name:
+        session.say(f"{report_text.render_pieces(report)}\n\n{report_text.render_shapley(report)}")
         return
     piece = next((piece for piece in report.pieces if piece.square == name), None)
     if piece is None:
@@ -708,11 +633,11 @@ def bench(session: Session) -> None:
 
 @command("weights", Section.ENGINE, "[ACTION [FILE]]")
 def weights(session: Session, arguments: str) -> None:
-    """Show, load, save or compare the weights.
+    """Show, load or save the weights.
 
     `weights show` lists the weights in use, `weights load FILE` loads others, `weights save FILE` writes them to a
-    file, `weights diff FILE` shows where a file differs, `weights reset` restores those that come with Merino. What is
-    loaded or compared may be named as it is in weights/: `weights load full`. While a net plays, these weights wait.
+    file, `weights reset` restores those that come with Merino. What is loaded may be named as it is in weights/:
+    `weights load full`. While a net plays, these weights wait. `compare A.txt B.txt` compares two files.
     """
     action, _, name = (arguments or "show").partition(" ")
     if action == "show" and not name:
@@ -729,10 +654,8 @@ def weights(session: Session, arguments: str) -> None:
         with writing(CommandError, path):
             session.runtime.terms.save(path, [f"{SAVED} {session.runtime.weights_file}"])
         session.say(f"Weights saved in {path}")
-    elif action == "diff":
-        _compare_weights(session, find_weights(str(file_path(name))).absolute())
     else:
-        raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
+        raise UsageError("expected show, load FILE, save FILE or reset")
     _remark_net(session)
 
 
@@ -744,41 +667,16 @@ def _remark_net(session: Session) -> bool:
     return net is not None
 
 
-def _numbers_of(evaluation: Evaluation) -> dict[str, Number]:
-    """The weights of an evaluation; raises CommandError for a net, which may be used in their place."""
-    if not evaluation.numbers:
-        raise CommandError(f"'{evaluation.name}' is a net, which has no weights to list or compare")
-    return dict(evaluation.numbers)
-
-
 def _show_weights(session: Session) -> None:
     session.say(f"Weights: {session.runtime.weights_file}")
-    numbers = _numbers_of(session.runtime.terms)
+    numbers = session.runtime.terms.numbers
+    if not numbers:
+        raise CommandError(f"'{session.runtime.terms.name}' is a net, which has no weights to list")
     named = [f"{name} {number.value:g}" for name, number in numbers.items() if number.part_of not in numbers]
     width = 2 + max(map(len, named))
     columns = max(1, session.text_width // width)
     for start in range(0, len(named), columns):
         session.say("  " + "".join(f"{entry:<{width}}" for entry in named[start : start + columns]).rstrip())
-
-
-def _compare_weights(session: Session, path: Path) -> None:
-    """Show the weights that differ, and count the terms that only one of both has; tables by their cells."""
-    others, mine = _numbers_of(load(path)), _numbers_of(session.runtime.terms)
-    rows = []
-    for name in mine:
-        if name in others and others[name].part_of not in mine.keys() & others.keys():
-            old, new = mine[name].value, others[name].value
-            if old != new:
-                rows.append(f"  {name:<20}{old + 0.0:8.6g}{new + 0.0:8.6g}{new - old:+8.6g}")
-    if rows:
-        session.say("\n".join([f"{'':24}in use    file  change", *rows]))
-    of_mine, of_others = ({each.part_of or name for name, each in every.items()} for every in (mine, others))
-    if of_mine != of_others:
-        alone = f"{counted(len(of_mine - of_others), 'term')} in use"
-        alone += f" and {counted(len(of_others - of_mine), 'term')} of {path}"
-        session.say_wrapped(f"Only in one of both, and not compared: {alone}.")
-    elif not rows:
-        session.say(f"{path} holds the weights in use.")
 
 
 @command("hash", Section.ENGINE, "[MEGABYTES]")
@@ -874,23 +772,6 @@ def _use_new_weights(session: Session, path: Path) -> None:
     session.runtime.use_weights(open_weights(str(path)))
     if not _remark_net(session):
         session.say("The next move uses them.")
-
-
-@command("improve", Section.ENGINE, "--hours H")
-def improve(session: Session, arguments: str) -> None:
-    """Play, learn and prove by a match, round after round; the game continues with what is proved stronger.
-
-    `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
-    """
-    words = words_in(arguments)
-    from merino.app.console import learning  # noqa: PLC0415 (with all that learning needs)
-
-    if {"-h", "--help"} & set(words):
-        session.say(learning.improve_parser("improve").format_help().rstrip())
-        return
-    found = learning.improve(words, session.say, "improve")
-    if found.in_use is not None:
-        _use_new_weights(session, found.in_use)
 
 
 @command("help h", Section.LEAVE, "[COMMAND]")

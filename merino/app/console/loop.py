@@ -1,18 +1,17 @@
-"""The console from the loaded engine to the last prompt: typed lines are carried out; and the game of `merino demo`."""
+"""The console from the loaded engine to the last prompt: typed lines are carried out."""
 
 import logging
-import re
 import sys
 from collections.abc import Iterable
 from typing import IO
 
-from merino.app.console import commands, games, shared, terminal
+from merino.app.console import commands, games, terminal
 from merino.app.console.session import Session
 from merino.core.board.game import Position
-from merino.core.common import about, command, errors, files
+from merino.core.common import command, errors, files
 from merino.core.common.text import nearest
 from merino.engine.notation import san
-from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
+from merino.engine.search.limits import DEFAULT_HASH_MB
 from merino.engine.uci.options import open_weights
 from merino.engine.uci.runtime import Runtime
 from merino.eval.evaluation import EvaluationError
@@ -21,7 +20,6 @@ log = logging.getLogger(__name__)
 
 HINT_AFTER_INTERRUPT = "Type quit or press Ctrl-D to leave."
 MAX_SHOWN = 40  # characters of a word that is not understood
-BOARD_EVERY = 10  # plies of a demo
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -114,23 +112,18 @@ def _sentence(text: str) -> str:
 
 def completions(session: Session, line: str, word: str) -> list[str]:
     """Completions of `word`, the last of `line`: commands and moves, and after a command what its usage names."""
-    first, *_ = [*line.split(), ""]
-    names = [entry.name for entry in commands.COMMANDS]
-    if line[: len(line) - len(word)].strip() == "":
+    names, before = [entry.name for entry in commands.COMMANDS], line[: len(line) - len(word)].split()
+    if not before:
         return sorted(f"{name} " for name in [*names, *_legal(session)] if name.startswith(word))
-    entry = commands.by_name(first)
-    before = line.lstrip()[len(first) : len(line.lstrip()) - len(word)].strip()
-    offered = set[str]()
-    for kind in re.findall(r"[A-Z]+", entry.arguments) if entry else []:
-        if kind in ("MOVE", "COMMAND"):
-            offered |= {name for name in (_legal(session) if kind == "MOVE" else names) if name.startswith(word)}
-        elif kind == "FILE" or (kind == "VALUE" and before and not offered):
-            offered |= set(_files(word))
-        elif kind == "OPTION":
-            typed = " ".join([*before.split(), word])
-            known = (option.name for option in commands.engine_options())
-            offered |= {name[len(typed) - len(word) :] for name in known if name.lower().startswith(typed.lower())}
-    return sorted(offered)
+    entry = commands.by_name(before[0])
+    usage, offered = entry.arguments if entry else "", list[str]()
+    if "MOVE " in f"{usage} ":
+        offered += _legal(session)
+    if "COMMAND" in usage:
+        offered += names
+    if "FILE" in usage or "VALUE" in usage:
+        offered += _files(word)
+    return sorted(name for name in offered if name.startswith(word))
 
 
 def _files(word: str) -> Iterable[str]:
@@ -237,36 +230,3 @@ def converse(session: Session) -> int:
     # Without a buffer of ours, what follows the command `uci` is still there for the UCI loop.
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as source:
         return run_piped(session, source)
-
-
-def play_demo(argv: list[str]) -> int:
-    """`merino demo`: play a game against ourselves and print it; the exit code."""
-    parser = shared.Parser(
-        prog="merino demo",
-        description="Show a short game of Merino against itself, with a board every ten plies.",
-        examples=("merino demo", "merino demo --maxmoves 20 --movetime 500"),
-    )
-    add = parser.group(shared.SEARCH).add_argument
-    sentence = "stop after N full moves (default: %(default)s)"
-    add("--maxmoves", type=shared.positive, default=30, metavar="N", help=sentence)
-    sentence = "milliseconds per move (default: %(default)s)"
-    add("--movetime", metavar="MS", type=shared.positive, default=100, help=sentence)
-    options = parser.parse_args(argv)
-    words = f"{options.movetime} ms per move"
-    print(f"{about.NAME} {about.__version__} plays a short game against itself, {words}.", flush=True)
-    session = open_session(DEFAULT_HASH_MB, threads=1)
-    session.game.pace = games.Pace("", words, Limits(movetime=options.movetime))
-    play_alone(session, 2 * options.maxmoves)
-    return 0
-
-
-def play_alone(session: Session, plies: int) -> None:
-    """Play both sides until the game ends, but at most this number of plies, and print it."""
-    session.show_board()
-    moves = session.position.moves
-    while session.game.ending is None and len(moves) < plies:
-        session.engine_move()
-        if len(moves) % BOARD_EVERY == 0 or session.game.ending or len(moves) == plies:
-            session.show_board()
-    ending = f"The game is over: {session.game.ending}" if session.game.ending else f"Stopped after {len(moves)} plies"
-    session.say(f"\n{san.san_paragraph(session.position)}\n\n{ending}.")

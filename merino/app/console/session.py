@@ -39,7 +39,6 @@ class Session:
         self.typed_ahead: deque[str] = deque()  # lines to run before the next prompt
         self.game = ConsoleGame()
         self.left: ConsoleGame | None = None  # the game before, to which resume returns
-        self.shows_board = True  # after each move, if a person is watching
         self.goes_on_in_uci = False
         self._is_offered = False  # `left` is an unfinished game of an earlier session
 
@@ -83,8 +82,8 @@ class Session:
         self.say(draw(self.position, self.terminal, self.game.is_flipped))
 
     def show_if_live(self) -> None:
-        """Print the board if a person is watching and wants to see it."""
-        if self.is_live and self.shows_board:
+        """Print the board if a person is watching."""
+        if self.is_live:
             self.show_board()
 
     def new_game(self, fen: str = START_FEN, chess960: bool = False) -> None:

@@ -38,8 +38,6 @@ _WITHOUT_COLOUR = ("", "dumb", "unknown")
 _WITHOUT_CHESS_GLYPHS = ("linux",)  # the kernel's own console, whose font has no chess symbols
 _TEXT_STYLE = "\ufe0e"  # after a pawn, which some fonts would draw as a coloured picture
 _GLYPHS = {"P": "♟" + _TEXT_STYLE, "N": "♞", "B": "♝", "R": "♜", "Q": "♛", "K": "♚"}
-_STARTING_COUNTS = {"P": 8, "N": 2, "B": 2, "R": 2, "Q": 1}
-_VALUES = {"P": 1, "N": 3, "B": 3, "R": 5, "Q": 9}
 
 # 256-colour numbers: (dark square, light square), and the same for the squares of the last move.
 _SQUARES = (94, 137)
@@ -82,7 +80,7 @@ def detect(stream: TextIO, environ: Mapping[str, str] = os.environ, ascii_only: 
 
 
 def draw(position: game.Position, terminal: Terminal, flipped: bool = False) -> str:
-    """The board of `position` with coordinates, the last move marked, and the captures of each side at its right."""
+    """The board of `position` with coordinates and the last move marked."""
     marked = _squares_of(position.moves[-1], position.turn) if position.moves else set()
     ranks = range(8) if flipped else range(7, -1, -1)
     files = range(7, -1, -1) if flipped else range(8)
@@ -91,9 +89,6 @@ def draw(position: game.Position, terminal: Terminal, flipped: bool = False) -> 
         for rank in ranks
         for row in [[8 * rank + file for file in files]]
     ]
-    top, bottom = (bitboard.WHITE, bitboard.BLACK) if flipped else (bitboard.BLACK, bitboard.WHITE)
-    rows[0] += _tray(position, top, terminal)
-    rows[-1] += _tray(position, bottom, terminal)
     rows.append("   " + "".join(f" {bitboard.SQUARE_NAMES[file][0]} " for file in files))
     return "\n".join(row.rstrip() for row in rows)
 
@@ -122,18 +117,6 @@ def _piece(letter: str | None, terminal: Terminal) -> str:
     if letter is None:
         return " "
     return _GLYPHS[letter.upper()] if terminal.colour and terminal.unicode else letter
-
-
-def _tray(position: game.Position, colour: int, terminal: Terminal) -> str:
-    """The captures of `colour`, heavy pieces first, and its lead in material."""
-    letters = [piece for square in range(64) if (piece := position.piece_at(square))]
-    own, foe = (str.upper, str.lower) if colour == bitboard.WHITE else (str.lower, str.upper)
-    missing = [kind for kind, count in _STARTING_COUNTS.items() for _ in range(count - letters.count(foe(kind)))]
-    lead = sum(value * (letters.count(own(kind)) - letters.count(foe(kind))) for kind, value in _VALUES.items())
-    if not missing and lead <= 0:
-        return ""
-    taken = "".join(_piece(foe(kind), terminal) for kind in reversed(missing))
-    return f"  {taken}{f' +{lead}' if lead > 0 else ''}"
 
 
 class ThinkingLine:

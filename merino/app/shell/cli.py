@@ -29,7 +29,6 @@ def _command(usage: str, function: str, sentence: str, aliases: tuple[str, ...] 
 FRONT = (
     Command("console [OPTIONS]", "merino.app.console:run_console", "Play, analyse and explain at a prompt."),
     Command("uci", "merino.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
-    Command("demo [OPTIONS]", "merino.app.console.loop:play_demo", "Show a short game of Merino."),
     Command("learn FILE [FIRST LAST]", f"{LEARNING}:run_learn", "Learn the weights from games."),
     Command("improve --hours H", f"{LEARNING}:run_improve", "Play, learn and prove by a match, again and again."),
     Command("explain FEN|FILE [MOVE]", f"{EXPLAINING}:run_explain", "Explain a position, or what a move changes."),

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from merino.core.common import files, options, text
+from merino.core.common import files, options
 from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
@@ -299,12 +299,6 @@ def add_json(parser: Parser, sentence: str = "print one JSON object") -> None:
     parser.group(OUTPUT).add_argument("--json", action="store_true", help=sentence)
 
 
-def add_plot(parser: Parser, what: str) -> None:
-    """--plot."""
-    sentence = f"draw {what}: .png or .svg (needs the extra 'plots')"
-    parser.group(OUTPUT).add_argument("--plot", type=file_path, metavar="FILE", help=sentence)
-
-
 def add_ascii(parser: Parser) -> None:
     """--ascii."""
     parser.group(OUTPUT).add_argument("--ascii", action="store_true", help="use ASCII characters only")
@@ -398,34 +392,10 @@ def write_output(path: Path, content: bytes, command: str) -> None:
         files.write_whole(path, sources.as_named(path, content))
 
 
-def write_picture(path: Path, content: bytes, command: str) -> None:
-    """Write a picture, and say where it is; raises CommandError."""
-    write_output(path, content, command)
-    print(f"The picture is in '{path}'", file=sys.stderr)
-
-
 def make_folder(folder: Path, command: str) -> None:
     """Make a folder where there is none yet; raises CommandError."""
     with files.writing(CommandError, folder, f"{command}: "):
         folder.mkdir(parents=True, exist_ok=True)
-
-
-def check_picture(path: Path | None, command: str) -> None:
-    """Raise UsageError or CommandError if a picture cannot be drawn or written; None is no picture."""
-    if path is None:
-        return
-    if ending_of(path) not in text.ENDINGS:
-        raise UsageError(f"{command}: --plot writes {' or '.join(text.ENDINGS)}, not '{path}'")
-    try:
-        text.load_matplotlib()
-    except text.PictureError as error:
-        raise CommandError(f"{command}: nothing is done: {error}, or leave out --plot") from error
-    check_output(path, command)
-
-
-def ending_of(path: Path) -> str:
-    """The ending that says in which format a picture is written."""
-    return path.suffix.lower()
 
 
 def work_kept(command: str, fault: OSError) -> CommandError:

@@ -49,7 +49,6 @@ FRONT = (
 )
 BEHIND = (
     *LAB,
-    _command("account NET", "account:run_account", "Explain a net by the terms: the weights nearest to it."),
     Command("plot [RECORD]", f"{LEARNING}:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
     _command("bench", "commands:bench", "Search fixed positions; print the node count and the speed."),
     _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),

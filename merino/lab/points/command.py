@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from merino.app.console import shared
 from merino.core.common import command, options, terminal
 from merino.formats.sources import SourceError, find_files, plain_name
+from merino.lab import pictures
 from merino.lab.points import games, report
 from merino.lab.points.games import Draws, PointsRequest, PointsSource, Wanted
 from merino.lab.points.values import values_of
@@ -23,7 +24,7 @@ def run_points(arguments: Sequence[str]) -> int:
         raise command.UsageError(
             "points: --matrix writes the five differences alone; leave out --features and --by phase"
         )
-    shared.check_picture(args.plot, "points")
+    pictures.check_picture(args.plot, "points")
     if args.matrix:
         shared.check_output(args.matrix, "points")
     with command.errors_named("points", SourceError, StudyError):
@@ -54,7 +55,7 @@ def run_points(arguments: Sequence[str]) -> int:
         kind = "decided " if request.draws is Draws.SKIP else ""
         raise command.CommandError(f"points: needs two {kind}games, one of them with more pawns on one side")
     if args.plot:
-        shared.write_output(args.plot, report.draw(values, shared.ending_of(args.plot)), "points")
+        shared.write_output(args.plot, report.draw(values, pictures.ending_of(args.plot)), "points")
     if args.json:
         objects = [report.as_object(points) for points in values]
         print(json.dumps(objects if request.by or len(sources) > 1 else objects[0]))
@@ -78,7 +79,7 @@ def points_parser() -> shared.Parser:
     options.add_options(parser, PointsRequest)
     sentence = "write the material vectors: plain text or .csv, compressed or not"
     parser.group(shared.OUTPUT).add_argument("--matrix", type=shared.file_path, metavar="FILE", help=sentence)
-    shared.add_plot(parser, "the score graph")
+    pictures.add_plot(parser, "the score graph")
     shared.add_json(parser, "print one JSON object, or a list of them for several sets")
     shared.add_quiet(parser)
     return parser

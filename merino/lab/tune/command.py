@@ -23,6 +23,7 @@ from merino.core.common.text import counted
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
 from merino.formats.openings import OpeningError
+from merino.lab import pictures
 from merino.lab.tune import parameters, rules, simulator, tuning
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.parameters import TunedParameter, TuneError
@@ -140,7 +141,7 @@ def spsa_parser() -> shared.Parser:
     )
     again.add_argument("state", type=shared.file_path, metavar="STATE", help="the file of the tune")
     options.add_options(again, Simulation, ("methods",))
-    shared.add_plot(again, "the course of the first method")
+    pictures.add_plot(again, "the course of the first method")
 
     sentence = "Play many values of one weight or search parameter against a fixed one: Elo by value, and its optima."
     scan = command(
@@ -282,14 +283,14 @@ def _replay(args: argparse.Namespace) -> int:
     tune = load_tune(args.state)
     names = options.given(vars(args), Simulation, ("methods",)).get("methods", tuple(METHODS))
     shared.check_apart([args.plot], [args.state], "spsa")
-    shared.check_picture(args.plot, "spsa")
+    pictures.check_picture(args.plot, "spsa")
     for name in names:
         settings = tune.configuration.settings(METHODS[name])
         _, state = deque(tuning.replay(tune, settings), maxlen=1)[0]  # the last one
         lines = tuning.value_table(tune.configuration.parameters, settings, state)
         print("\n".join([f"{name} after {counted(len(tune.done) - tune.lost, 'pair')}:", *lines]), flush=True)
     if args.plot:
-        shared.write_picture(args.plot, tuning.draw(tune, METHODS[names[0]], shared.ending_of(args.plot)), "spsa")
+        pictures.write_picture(args.plot, tuning.draw(tune, METHODS[names[0]], pictures.ending_of(args.plot)), "spsa")
     return 0
 
 

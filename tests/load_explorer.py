@@ -67,7 +67,7 @@ class Size:
     odd: int = 1  # a field gets one of so many odd values
 
 
-SHORT = Size(at_once=40, in_a_row=150, slow=20, half_open=250, messages=1500, searches=15, odd=6)
+SHORT = Size(at_once=30, in_a_row=72, slow=20, half_open=250, messages=600, searches=10, odd=10)
 
 
 class Refused(AssertionError):

@@ -6,6 +6,7 @@ import errno
 import gzip
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -22,7 +23,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from merino.app.explorer import channel, games, guard, routes, tasks
-from merino.app.explorer.app import FOLDER, create_app
+from merino.app.explorer.app import FOLDER, create_app, version_of
 from merino.app.explorer.channel import MAX_UNREAD, Channel, Stop
 from merino.app.explorer.serving import listen
 from merino.app.explorer.state import Evaluations, Fields, GamesFile, RequestError, Searchers, ServerState
@@ -413,9 +414,9 @@ NO_FILES = [
     "/%2e%2e/app.py",
     "/..%2fapp.py",
     "/app.py",
-    "/page/app.py",
-    "/page/%2e%2e/app.py",
-    "/page/board",
+    "/page/1/app.py",
+    "/page/1/%2e%2e/app.py",
+    "/page/1/board",
     "/pieces/wX.svg",
 ]
 
@@ -425,15 +426,22 @@ def test_no_file_but_those_of_the_page_is_sent(page: TestClient, path: str) -> N
     assert refused(page.get(path), 404)
 
 
-def test_a_browser_asks_whether_files_of_the_page_have_changed(page: TestClient) -> None:
-    files = [path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*")]
-    assert {"main.js", "board/board.js", "panels/teaching.js", "base.css"} <= set(files)
-    for address in ("/", *(f"/page/{name}" for name in files)):
+def test_a_browser_keeps_the_files_of_the_page_until_one_has_changed(page: TestClient, tmp_path: Path) -> None:
+    home = page.get("/")
+    assert home.headers["cache-control"] == "no-cache"
+    addresses = re.findall(r'"(/page/[^"]+)"', home.text)
+    begin = next(each for each in addresses if each.endswith("/main.js")).removesuffix("main.js")
+    for address in (*addresses, *(f"{begin}{path.relative_to(FOLDER).as_posix()}" for path in FOLDER.rglob("*.*"))):
         found = page.get(address)
-        assert found.status_code == 200 and found.headers["cache-control"] == "no-cache", address
-        again = page.get(address, headers={"if-none-match": found.headers["etag"]})
-        assert again.status_code == (200 if address == "/" else 304), address
-    assert page.get("/page/main.js").headers["content-type"].startswith("text/javascript")
+        assert found.status_code == 200 and "immutable" in found.headers["cache-control"], address
+    assert page.get(f"{begin}main.js").headers["content-type"].startswith("text/javascript")
+    file = tmp_path / "main.js"
+    versions = set()
+    for seconds in (1, 2, 2):
+        file.touch()
+        os.utime(file, (seconds, seconds))
+        versions.add(version_of(tmp_path))
+    assert len(versions) == 2
 
 
 @pytest.mark.parametrize(

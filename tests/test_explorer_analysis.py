@@ -6,7 +6,7 @@ from typing import Any
 
 import chess
 
-from tests.access import violations_in_all
+from tests.access import violations
 from tests.browser import Page, at, needs_browser, square
 from tests.test_explorer_play import LEVEL_0, begin
 
@@ -281,7 +281,7 @@ def test_sentences_of_the_terms_lead_to_the_score_and_to_each_term(page: Page) -
     page.open(at(QUIET))
     press(page, "White is ahead by 0.60 pawns")
     page.until(lambda: page.text(POINTED) == "+60")
-    assert violations_in_all(page, "#verdict", "#panel-terms") == []
+    assert violations(page, "#verdict", "#panel-terms") == []
 
 
 def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) -> None:
@@ -320,7 +320,7 @@ def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
         page.run(f"document.querySelector('tr[data-move={move}] input').click()")
     page.until(lambda: page.text("#why"))
     page.click("#why", until=lambda: page.text("#why + .numbers"))
-    assert violations_in_all(page, "#analysis", "#verdict", "#comparison") == []
+    assert violations(page, "#analysis", "#verdict", "#comparison") == []
 
 
 def test_what_a_search_sees_beyond_the_board_is_said(page: Page) -> None:

@@ -16,7 +16,7 @@ from tests.load_explorer import SHORT, TRIALS, Server, run_trial
 
 WAIT_FOR_THEIR_CLIENTS = ("slow_clients", "clients_that_do_not_read")  # for REQUEST_SECONDS: tested below
 QUICK = tuple(trial for trial in TRIALS if trial.__name__ not in WAIT_FOR_THEIR_CLIENTS)
-SECONDS = 1.0
+SECONDS = 0.4
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +54,21 @@ class Serving:
         return head.encode() + body
 
 
-@pytest.fixture
-def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
-    monkeypatch.setattr(serving_module, "REQUEST_SECONDS", SECONDS)
-    running = Serving()
-    yield running
-    running.server.should_exit = True
-    running.thread.join(timeout=20)
-    running.listener.close()
+@pytest.fixture(scope="module")
+def serving() -> Iterator[Serving]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(serving_module, "REQUEST_SECONDS", SECONDS)
+        running = Serving()
+        yield running
+        running.server.should_exit = True
+        running.thread.join(timeout=20)
+        running.listener.close()
 
 
 def seconds_until_dropped(client: socket.socket, letter: bytes = b"") -> float:
     """How long the server keeps a client that sends this letter again and again."""
     began = time.monotonic()
-    client.settimeout(0.1)
+    client.settimeout(0.05)
     while time.monotonic() - began < 20:
         try:
             client.sendall(letter)

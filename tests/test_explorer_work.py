@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from merino.core.common.sealed import as_json
 from merino.formats.sources import decoded
 from merino.lab.nets.night_panel import report
-from tests.access import violations_in_all
+from tests.access import violations
 from tests.browser import Page, at, needs_browser
 from tests.load_explorer import Server
 from tests.nights import night_of
@@ -29,6 +29,11 @@ MISTAKE = """[White "Me"]
 1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1
 """  # a mate on the back rank is overlooked
 GAMES, RESULTS = 20_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
+# A match has few nodes a move.
+QUICK_MATCH = """
+    const real = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (text) { real.call(this, text.replace("{", '{"nodes":100,')); };
+"""
 SAMPLES = """
     return [...document.querySelectorAll(arguments[0])].map((chart) =>
         [...chart.querySelectorAll(".legend svg")].map((drawing) => drawing.innerHTML));
@@ -50,6 +55,7 @@ def test_an_engine_is_taught_tried_and_kept_on_one_panel(page: Page, tmp_path: P
     page.click("#points-start", until=lambda: len(page.all("#points tbody tr")) == 5)
     page.click("#learn-start", until=lambda: page.all("#learned tbody tr") and page.all("#learn-graphs .series path"))
     assert_that_learning_is_reported(page)
+    page.run(QUICK_MATCH)
     page.click("#match-start", until=lambda: len(page.all("#match-games li")) >= 2)
     page.click("#learn-start", until=lambda: page.error == "a match is being played: let it end, or stop it first")
     page.reload()
@@ -58,7 +64,7 @@ def test_an_engine_is_taught_tried_and_kept_on_one_panel(page: Page, tmp_path: P
     click_a_game_that_others_join(page)
     page.until(lambda: len(page.moves) > 10)
     page.click("#match-stop", until=lambda: page.text("#match-verdict") == "Stopped before it was settled.")
-    assert violations_in_all(page, "#panel-learning") == []
+    assert violations(page, "#panel-learning") == []
     page.click("#learn-use")
     page.tab("weights", until=lambda: "learned from few.pgn" in page.text("#weights-chosen option:checked"))
     page.tab("learning")
@@ -99,7 +105,7 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     page.click("#drill-next", until=lambda: page.pieces.get("g6") == "bR")
     page.move("a1", "b1", until=["Rb1", "h6"])
     page.click("#drill-again", until=[])
-    assert violations_in_all(page, "#panel-player") == []
+    assert violations(page, "#panel-player") == []
     page.move("a1", "a8", until=lambda: "Ra8# was right" in page.text("#drill-words") and page.moves == ["Ra8#"])
     page.until(lambda: page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 2 found now.")
     assert page.text("#drill-next-time").startswith("Asked again on")
@@ -164,7 +170,7 @@ def test_a_profile_states_what_is_sure_with_moves_to_look_at(page: Page) -> None
     assert "In the later half a move loses 1.0% of a point less." in text and "2020 to 2021" in text
     openings = page.text("#profile-openings-white")
     assert "Sicilian Defence (B20\u2013B90)" in openings and "Most often: fork allowed, 7" in openings
-    assert violations_in_all(page, "#profile") == []
+    assert violations(page, "#profile") == []
     page.click(".example-move", until=lambda: shows(page, MIDDLEGAME))
 
 
@@ -181,7 +187,7 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.choose("#night-by", "hours", until=lambda: "hours" in page.text("#night .chart svg[aria-label='Error']"))
     assert len(page.all(intervals)) == 2
     assert page.text("#night-table .strong th") == "2", "the best one is the last that has won"
-    assert violations_in_all(page, "#night") == []
+    assert violations(page, "#night") == []
     (tmp_path / "night.json").write_text("{}")
     page.choose_file("#night-open", tmp_path / "night.json", until=lambda: page.error.startswith("'night.json' is "))
 
@@ -221,7 +227,7 @@ def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
     page.unfold("#night summary")
     page.click("#night-stop")
     page.until(lambda: page.shown("#night-start") and "No generation is finished yet" in page.text("#night"))
-    assert violations_in_all(page, "#night") == []
+    assert violations(page, "#night") == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a child")

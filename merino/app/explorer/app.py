@@ -1,5 +1,6 @@
 """The server as an ASGI application: the page's files, the answers and the WebSockets, behind the guard."""
 
+import hashlib
 import mimetypes
 import re
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def create_app(state: ServerState, port: int) -> applications.Starlette:
         *(routing.WebSocketRoute(path, _channel(work, longest, state, opened)) for path, work, longest in works),
         routing.Route("/pieces/{name}.svg", _piece),
         routing.Route("/", _home),
-        routing.Mount("/page", _PageFiles(directory=FOLDER)),
+        routing.Mount("/page/{version}", _PageFiles(directory=FOLDER)),
     ]
     return applications.Starlette(
         routes=routes,
@@ -97,18 +98,25 @@ def _channel(
     return serve
 
 
+def version_of(folder: Path) -> str:
+    """A part of the addresses of a folder's files that is another one when a file has changed."""
+    times = sorted((str(path.relative_to(folder)), path.stat().st_mtime_ns) for path in folder.rglob("*.*"))
+    return hashlib.sha256(repr(times).encode()).hexdigest()[:12]
+
+
 class _PageFiles(staticfiles.StaticFiles):
-    """The files of the page, which a browser keeps and asks each time whether they have changed."""
+    """The files of the page, which a browser keeps: each version of them has addresses of its own."""
 
     def file_response(self, *args: Any, **more: Any) -> responses.Response:
         """See StaticFiles."""
         response = super().file_response(*args, **more)
-        response.headers["cache-control"] = "no-cache"
+        response.headers["cache-control"] = "max-age=31536000, immutable"
         return response
 
 
 async def _home(_: requests.Request) -> responses.Response:
-    return responses.FileResponse(FOLDER / "index.html", headers={"cache-control": "no-cache"})
+    text = (FOLDER / "index.html").read_text(encoding="utf-8").replace("/page/", f"/page/{version_of(FOLDER)}/")
+    return responses.HTMLResponse(text, headers={"cache-control": "no-cache"})
 
 
 async def _piece(request: requests.Request) -> responses.Response:

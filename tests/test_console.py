@@ -66,7 +66,7 @@ def test_a_typed_move_is_played_and_answered(talk):
         (('learn "nowhere.pgn', "learn --help"), ("A quotation mark is missing", "--no-match"), ""),
         (("histroy", "xyzzy"), ("did you mean history?", "'xyzzy' is neither a command nor a move"), ""),
         ((START_FEN,), ("type setboard before it",), ""),
-        (("N", "n"), ("'N' is too short for new, which ends the game: type it in full. ", "Na3, Nc3, Nf3, Nh3.\n"), ""),
+        (("N", "n"), ("'N' is too short for new, which ends the game: type it in full.\n",), ""),
         (("q",), ("'q' is too short for quit, which ends the game: type it in full.\n",), ""),
         (("Nxf3",), ("Nxf3: there is nothing to capture on f3; try Nf3.\n",), ""),
         (("force", "e4", "new", "e4"), ("move: a5",), "e2e4 a7a5"),

@@ -47,13 +47,6 @@ def test_cute_chess_gets_a_list_of_engines(command: Path, capsys: pytest.Capture
     assert {option["name"]: option["value"] for option in engine["options"]}["Hash"] == OPTIONS["hash"].default
 
 
-def test_banksia_gets_bounds_too(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (engine,) = json.loads(printed("banksia", capsys))
-    assert engine["app"] == {"name": "Merino", "protocol": "uci", "command": str(command)}
-    threads = next(option for option in engine["options"] if option["name"] == "Threads")
-    assert threads == {"name": "Threads", "type": "spin", "value": 1, "default": 1, "min": 1, "max": 256}
-
-
 def test_lichess_bot_gets_only_options_it_may_set(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed("lichess-bot", capsys).splitlines()
     assert lines[:3] == ["engine:", f'  dir: "{command.parent}"', '  name: "merino"']
@@ -76,7 +69,7 @@ def test_a_missing_command_and_a_gui_it_does_not_know_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("merino.app.shell.gui_config.shutil.which", lambda name, path=None: None)
-    assert main(["gui-config", "arena"]) == 1
+    assert main(["gui-config", "cutechess"]) == 1
     assert "pip install ." in capsys.readouterr().err
     assert main(["gui-config", "winboard"]) == 2
-    assert "'winboard' is not one of cutechess, arena, lichess-bot, banksia, gnome-chess" in capsys.readouterr().err
+    assert "'winboard' is not one of cutechess, lichess-bot, gnome-chess" in capsys.readouterr().err

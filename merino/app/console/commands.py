@@ -154,14 +154,6 @@ def square(text: str) -> int:
     return bitboard.SQUARE_NAMES.index(text.lower())
 
 
-def choice(text: str, choices: tuple[str, ...]) -> str:
-    """One of a few words, which may be shortened."""
-    found = [word for word in choices if text and word.startswith(text.lower())]
-    if len(found) != 1:
-        raise UsageError(f"expected one of {', '.join(choices)}{did_you_mean(text, choices)}")
-    return found[0]
-
-
 @command("new", Section.PLAY, "[960 [NUMBER]]", ends_game=True)
 def new_game(session: Session, arguments: str) -> None:
     """Start a new game; you play White.

@@ -78,10 +78,7 @@ def _abbreviated(session: Session, word: str) -> commands.ConsoleCommand:
         raise command.CommandError(_explain_unknown(session, word))
     if found.ends_game:
         name = next(name for name in found.names if name.startswith(word.lower()))
-        beginnings = (word, word[:1].upper() + word[1:])  # the letter of a piece may be small
-        moves = sorted(move for move in _legal(session) if move.startswith(beginnings))
-        hint = f". Moves with this beginning: {', '.join(moves)}" if moves else ""
-        raise command.CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full{hint}")
+        raise command.CommandError(f"'{word}' is too short for {name}, which ends the game: type it in full")
     return found
 
 

@@ -56,19 +56,6 @@ def cutechess(command: Path) -> str:
     return json.dumps([engine], indent=4)
 
 
-def arena(command: Path) -> str:
-    """The fields of Arena's dialogue Engines > Manage."""
-    lines = [
-        f"Details > Name: {NAME}",
-        f"Details > Command Line: {command}",
-        "Details > Command Line Parameters: uci",
-        f"Details > Folder: {command.parent}",
-        "General > Type: UCI",
-    ]
-    values = {**VALUES, PONDER.name: PONDER.default}
-    return "\n".join([*lines, *(f"UCI: {name} = {_text(value)}" for name, value in values.items())])
-
-
 def lichess_bot(command: Path) -> str:
     """The section `engine` of lichess-bot's config.yml, which sets Ponder itself."""
     lines = [
@@ -81,16 +68,6 @@ def lichess_bot(command: Path) -> str:
     ]
     values = {**VALUES, "Move Overhead": NETWORK_OVERHEAD_MS}
     return "\n".join([*lines, *(f"    {name}: {_text(value)}" for name, value in values.items())])
-
-
-def banksia(command: Path) -> str:
-    """An entry of the list in Banksia's engines.json."""
-    options = []
-    for each in (*CHANGED, PONDER):
-        bounds = {} if each.bounds is None else {"min": each.bounds[0], "max": each.bounds[1]}
-        options.append({"name": each.name, "type": each.kind, "value": each.default, "default": each.default, **bounds})
-    app = {"name": NAME, "protocol": "uci", "command": str(command)}
-    return json.dumps([{"app": app, "options": options}], indent=4)
 
 
 def gnome_chess(command: Path) -> str:
@@ -108,8 +85,6 @@ def _text(value: Value) -> str:
 
 WRITERS: dict[str, Callable[[Path], str]] = {
     "cutechess": cutechess,
-    "arena": arena,
     "lichess-bot": lichess_bot,
-    "banksia": banksia,
     "gnome-chess": gnome_chess,
 }

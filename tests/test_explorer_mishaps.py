@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import HEIGHT, WIDTH, Page, at, needs_browser
-from tests.test_explorer_play import LEVEL_0, begin
+from tests.test_explorer_play import LEVEL_0, answered, begin
 from tests.test_explorer_work import MISTAKE
 
 pytestmark = needs_browser
@@ -93,7 +93,7 @@ def hold(page: Page, part: str, fails: bool = False) -> None:
 
 
 def release(page: Page) -> None:
-    page.run("window.release(); return new Promise((done) => setTimeout(done, 100))")
+    page.run("window.release(); return new Promise((done) => setTimeout(done, 40))")
 
 
 def games(white: str, move: str) -> str:
@@ -134,7 +134,7 @@ def test_of_two_choices_of_weights_the_last_one_that_can_be_had_stays(page: Page
     assert not second or not page.error
 
 
-@pytest.mark.parametrize("way", ["text", "new", "move"])
+@pytest.mark.parametrize("way", ["text", "move"])
 def test_a_game_that_comes_late_replaces_nothing_put_on_the_board_since(page: Page, way: str) -> None:
     page.enter(games("Anna", "e4") + games("Bea", "d4"))
     page.until(lambda: page.moves == ["e4"] and page.text("#game-count") == "2 games")
@@ -142,14 +142,11 @@ def test_a_game_that_comes_late_replaces_nothing_put_on_the_board_since(page: Pa
     page.click("#game-at-1")
     if way == "text":
         page.enter(games("Dora", "Nf3"))
-    elif way == "new":
-        page.click("#new")
     else:
         page.move("g1", "f3")
-    expected = [] if way == "new" else ["Nf3"]
-    page.until(expected)
+    page.until(["Nf3"])
     release(page)
-    assert page.moves == expected and ("Dora" in page.text("#move-list")) == (way == "text")
+    assert page.moves == ["Nf3"] and ("Dora" in page.text("#move-list")) == (way == "text")
 
 
 @pytest.mark.parametrize("are_files", [False, True])
@@ -303,7 +300,7 @@ def at_start(page: Page) -> None:
 
 def test_another_move_after_steps_back_replaces_those_of_a_game_against_merino(page: Page) -> None:
     begin(page)
-    page.move("e2", "e4", until=lambda: len(page.moves) == 2)
+    answered(page)
     at_start(page)
     page.move("d2", "d4", until=lambda: len(page.moves) == 2 and page.moves[0] == "d4")
     first = "module.state.root.children.map(({ uci }) => uci)"
@@ -313,7 +310,7 @@ def test_another_move_after_steps_back_replaces_those_of_a_game_against_merino(p
 def test_an_ended_game_keeps_its_moves_and_result_when_it_is_analysed(page: Page) -> None:
     result = partial(page.of_module, "state/store.js", "module.tagsNow().Result ?? null")
     begin(page)
-    page.move("e2", "e4", until=lambda: len(page.moves) == 2)
+    answered(page)
     played = page.moves
     page.click("#resign")
     at_start(page)
@@ -321,7 +318,7 @@ def test_an_ended_game_keeps_its_moves_and_result_when_it_is_analysed(page: Page
     page.store("module.undoEdit()", until=lambda: page.moves == played and page.find("#take-back").is_enabled())
     page.click("#take-back", until=lambda: page.moves == [] and page.store("module.isReported()"))
     assert result() is None, "it goes on"
-    page.move("e2", "e4", until=lambda: len(page.moves) == 2)
+    answered(page)
     assert result() is None
     page.click("#resign")
     page.click("#leave-game", until=lambda: not page.find("#play-bar").is_displayed())

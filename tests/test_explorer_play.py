@@ -48,7 +48,8 @@ def begin(page: Page, fen: str = "", **wanted: Any) -> None:
 
 def answered(page: Page, move: str = "e2e4") -> list[str]:
     """Make the first move, and wait for Merino's; all moves."""
-    page.move(move[:2], move[2:], until=lambda: len(page.moves) == 2)
+    page.until_reported()
+    page.store(f"module.play('{move}')", until=lambda: len(page.moves) == 2)
     return page.moves
 
 

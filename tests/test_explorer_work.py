@@ -28,7 +28,7 @@ MISTAKE = """[White "Me"]
 
 1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1
 """  # a mate on the back rank is overlooked
-GAMES, RESULTS = 20_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
+GAMES, RESULTS = 5_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
 # A match has few nodes a move.
 QUICK_MATCH = """
     const real = WebSocket.prototype.send;
@@ -216,28 +216,21 @@ def test_a_night_that_was_opened_stays_until_one_is_begun_or_looked_for(page: Pa
     page.until_text("#night", ", in here")
 
 
-def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
-    page.tab("learning", until=lambda: page.all("#night-start"))
-    page.of_module("panels/night_report.js", "module.looks.ms = 200")
-    page.unfold("#night summary")
-    page.choose("#night-hours", "1")
-    page.click("#night-start", until=lambda: "games" in page.text("#night-doing"))
-    page.reload()
-    page.tab("learning")
-    page.unfold("#night summary")
-    page.click("#night-stop")
-    page.until(lambda: page.shown("#night-start") and "No generation is finished yet" in page.text("#night"))
-    assert violations(page, "#night") == []
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a child")
-def test_ctrl_c_ends_the_server_even_while_a_tab_searches_and_the_page_says_so(page: Page) -> None:
+def test_a_file_on_the_command_line_is_shown_but_for_a_link_and_ctrl_c_is_said(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "two.pgn").write_text(club_game(0) + club_game(1))
     address = page.address
     try:
-        with Server() as other:
+        with Server(str(tmp_path / "two.pgn")) as other:
+            start = json.loads(other.ask("/api/start")[1])
+            assert start["file"] == "two.pgn" and start["text"] is None
             page.address = other.address
             page.set_out(analysis=True)
-            page.open(until=lambda: page.all("#lines-by li"))
+            page.open(until=lambda: page.moves == ["e4", "e5"] and page.text("#game-count") == "2 games")
+            assert "Anna 0 - Bert" in page.text("#move-list")
+            page.open(at("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), until=lambda: page.text("#game-count") == "2 games")
+            assert len(page.pieces) == 3
+            page.until(lambda: page.all("#lines-by li"))
             other.process.send_signal(signal.SIGINT)
             assert other.process.wait(60) == 0 and other.new_errors() == ""
         page.until(lambda: "is 'merino explorer' still running?" in page.error)
@@ -246,34 +239,6 @@ def test_ctrl_c_ends_the_server_even_while_a_tab_searches_and_the_page_says_so(p
         page.address = address  # first: the other server, which would be asked for a plain page, has ended
         page.leave()
     page.driver.get_log("browser")  # what it has asked of the server in vain is no fault
-
-
-def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:
-    first = page.driver.current_window_handle
-    page.move("e2", "e4", until=["e4"])
-    page.driver.switch_to.new_window("tab")
-    try:
-        page.open()
-        page.move("d2", "d4", until=["d4"])
-    finally:
-        page.driver.close()
-        page.driver.switch_to.window(first)
-    assert page.moves == ["e4"]
-
-
-def test_a_file_on_the_command_line_is_what_the_page_begins_with_but_for_a_link(browser: Page, tmp_path: Path) -> None:
-    (tmp_path / "two.pgn").write_text(club_game(0) + club_game(1))
-    with Server(str(tmp_path / "two.pgn")) as other:
-        start = json.loads(other.ask("/api/start")[1])
-        assert start["file"] == "two.pgn" and start["text"] is None
-        browser.driver.get(other.address)
-        browser.until(lambda: browser.moves == ["e4", "e5"] and browser.text("#game-count") == "2 games")
-        assert "Anna 0 - Bert" in browser.text("#move-list")
-        browser.driver.get("about:blank")
-        browser.driver.get(other.address + at("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"))
-        browser.until(lambda: browser.text("#game-count") == "2 games")
-        assert len(browser.pieces) == 3
-        browser.driver.get("about:blank")  # while its server is there
 
 
 def year_of(number: int) -> str:

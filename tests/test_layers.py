@@ -69,6 +69,7 @@ OWN_FILES = {
     "app.console.terminal:line_editing": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
     "app.explorer.routes:weights_text": "a file that it has made",
+    "app.explorer.app:": "the page, in the package",
     "engine.uci.runtime:free_megabytes": "what Linux says of its memory",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",
     "learn.rescoring:__init__": "goes on writing what has been read through the door",

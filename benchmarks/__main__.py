@@ -46,8 +46,8 @@ from merino.lab.tune.methods import METHODS
 from merino.lab.tune.simulator import SETTINGS, simulate
 from merino.learn.judging import learn
 from merino.learn.positions import block_of_games, rows_of_block
-from merino.learn.reading import Positions
 from merino.learn.request import Settings
+from merino.learn.sample import split
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
@@ -196,7 +196,7 @@ def _fit(terms: TermSet, start: str, copies: int) -> tuple[float, int]:
     games = read_games(OWN_GAMES.read_bytes() * copies)
     rows = rows_of_block(block_of_games(games), terms)
     settings = Settings() if terms is TERMS else Settings(first=1, phases=2, decay=None).of_set(terms)
-    sample, weights = Positions(len(rows.results), (), rows).sample(settings), load(SHIPPED / start, terms)
+    sample, weights = split(rows, settings), load(SHIPPED / start, terms)
     (seconds,) = in_turns([lambda: learn(sample, weights, settings, terms)], 1)
     return seconds, len(rows)
 

@@ -11,8 +11,6 @@ from merino.eval.linear.phases import by_stage
 from merino.eval.material import FULL_BOARD
 from merino.formats.pgn_games import Games, read_games
 from merino.learn.positions import FEATURE_SCALE, Rows, block_of_games, rows_of_block
-from merino.learn.reading import Positions
-from merino.learn.request import Settings
 from merino.learn.sample import FitParameters, Sample, gather
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
@@ -62,11 +60,6 @@ def selfplay_rows() -> Rows:
 def rows_of(games: Games) -> Rows:
     """The rows of all finished games."""
     return rows_of_block(block_of_games(games))
-
-
-def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:
-    """The sample of these rows with its validation set."""
-    return Positions(len(rows.results), (), rows).sample(settings, from_game)
 
 
 def labels_of(rows: Rows) -> np.ndarray:

@@ -10,8 +10,8 @@ from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.learn.fitting import FitProblem, Step, gauss_newton
 from merino.learn.judging import Learned, learn, summarise
 from merino.learn.request import METHODS, Events, Settings
-from merino.learn.sample import BLOCK, Detail, FitParameters, Sample, fit_k, gather, sample_of
-from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games, split
+from merino.learn.sample import BLOCK, Detail, FitParameters, Sample, fit_k, gather, sample_of, split
+from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games
 from tests.shipped import ARTICLE, article_weights
 
 BOUNDS = np.array([term.bounds for term in ARTICLE], dtype=np.float64)

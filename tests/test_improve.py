@@ -12,11 +12,12 @@ from merino.app.console.learning import improve as run
 from merino.core.common import command, sealed
 from merino.eval.linear import phases, registry, sets
 from merino.eval.linear.weights import defaults, load, save
-from merino.learn import plots, reading, request
+from merino.lab import plots
+from merino.learn import request
 from merino.learn.improve import learner
 from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, begin, load_state
 from merino.learn.improve.rounds import Finished, Until
-from merino.learn.sample import Sample
+from merino.learn.sample import Sample, split
 from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
 
@@ -100,14 +101,12 @@ def test_a_run_is_refused_where_its_terms_have_changed_since(tmp_path):
 def test_new_weights_are_judged_by_new_games(tmp_path, poor, monkeypatch):
     held: list[set[int]] = []
 
-    sample_of = reading.Positions.sample
-
     def watched(*args: Any) -> Sample:
-        sample = sample_of(*args)
+        sample = split(*args)
         held.append(set(sample.game[sample.is_validation].tolist()))
         return sample
 
-    monkeypatch.setattr(reading.Positions, "sample", watched)
+    monkeypatch.setattr(learner, "split", watched)
     improved(tmp_path / "run", poor)
     first, second = held
     assert first and first < set(range(12))

@@ -20,6 +20,7 @@ from merino.core.board.fen import parse_fen
 from merino.core.common import command, sealed
 from merino.core.common.text import in_one_line
 from merino.eval.linear import compiled, registry
+from merino.eval.linear import weights as weights_files
 from merino.eval.linear.weights import (
     DEFAULT_FILE,
     ENVIRONMENT_VARIABLE,
@@ -37,12 +38,13 @@ from merino.formats.pgn_games import read_games
 from merino.learn import fitting, judging, procedure, reading
 from merino.learn.positions import FEATURE_SCALE, Rows
 from merino.learn.request import Events, LearnError, LearnRequest, LearnStoppedError, Selection, Settings, Target
+from merino.learn.sample import split
 from merino.match import config, statistics
 from merino.match.games import Tally
 from merino.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from tests import simulated_matches
 from tests.boards import random_game
-from tests.rows import SELFPLAY, few_games, made_up_rows, rows_of, split
+from tests.rows import SELFPLAY, few_games, made_up_rows, rows_of
 from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in registry.TERMS], dtype=np.float64)
@@ -473,7 +475,7 @@ def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights, heard):
     learned(weights, heard, "--no-match")
     assert weights.with_suffix(".old").read_bytes() == before
     lines = weights.read_bytes().decode().split("\r\n")
-    assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {procedure.EARLIER}"
+    assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {weights_files.EARLIER}"
     assert lines[4:6] == [COMMENTS[0], ""] and lines[-2:] == [COMMENTS[2], ""]
     names = [line.split()[0] for line in before.decode().split("\r\n")[2:-2]]
     assert [line.split()[0] for line in lines[6:-2]] == names
@@ -503,15 +505,15 @@ def test_where_weights_come_from_is_stated_once_however_often_they_are_learned(w
         weights.write_bytes(weights.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", end.encode()))
         header = [f"{LEARNED} 2026-01-0{number + 1} 10:00 from 9 games of a.pgn", f"terms 1..5, K {number + 150}.0"]
         for _ in range(2):
-            text = procedure.text_with(weights, values, [*header, "validation error 0.1 -> 0.0"])
+            text = weights_files.learned_text(weights, values, [*header, "validation error 0.1 -> 0.0"])
             weights.write_bytes(text.encode())
-        assert [text.count(each) for each in (LEARNED, "# terms 1..5", "validation", procedure.EARLIER)] == [1] * 4
+        assert [text.count(each) for each in (LEARNED, "# terms 1..5", "validation", weights_files.EARLIER)] == [1] * 4
         assert learned_k(weights) == number + 150
         assert COMMENTS[0] in text
 
 
 def test_the_comments_on_shipped_values_are_not_kept_for_new_values():
-    text = procedure.text_with(DEFAULT_FILE, one_phase() + 1, [f"{LEARNED} now"])
+    text = weights_files.learned_text(DEFAULT_FILE, one_phase() + 1, [f"{LEARNED} now"])
     assert [line for line in text.splitlines() if line.startswith("#")] == [f"# {LEARNED} now"]
 
 

@@ -286,11 +286,15 @@ def test_a_faulty_line_is_left_out_and_reported(tmp_path, line, reason):
     assert [fault.line for fault in faults] == [4] and reason in faults[0].text
 
 
+def lines_of(block: PositionBlock) -> bytes:
+    return labelled.write_labelled(block.positions, block.results[block.game], block.game + 1, block.to_end)
+
+
 @pytest.mark.parametrize("in_file", [False, True])
 @pytest.mark.parametrize("quiet", [request.Quiet.ANY, request.Quiet.RESOLVED])
 def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(tmp_path, monkeypatch, quiet, in_file):
     games = pgn_games.read_games(b"[Event ".join(SELFPLAY.read_bytes().split(b"[Event ")[:151]))
-    lines = reading.lines_of(block_of_games(games), 0).splitlines(keepends=True)
+    lines = lines_of(block_of_games(games)).splitlines(keepends=True)
     assert len(b"".join(lines)) > 2 * sources.CHUNK
     one, other = tmp_path / "sorted.epd", tmp_path / "shuffled.epd"
     one.write_bytes(b"".join(lines))

@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.app.console.learning import carry_out, learn_weights, read_arguments, run_learn, run_plot
+from merino.app.console.learning import carry_out, learn_weights, read_arguments, run_learn
 from merino.app.shell.cli import main
 from merino.core.common.command import CommandError
 from merino.eval.families import load_net
 from merino.eval.linear import family, registry
 from merino.eval.linear.weights import SHIPPED, defaults, load, save
-from merino.learn import judging, plots, procedure, reading
+from merino.lab import plots
+from merino.lab.plots import run_plot
+from merino.learn import judging, procedure, reading
 from merino.learn.judging import (
     RARE_GAMES,
     Learned,
     Summary,
     Way,
     belief,
-    calibration,
     learn,
     load_record,
     render,
@@ -40,11 +41,11 @@ from merino.learn.request import (
     Settings,
     Target,
 )
-from merino.learn.sample import FitParameters, gather, sample_of, scores_of
+from merino.learn.sample import FitParameters, gather, sample_of, split
 from merino.match import players, prove, statistics
 from merino.match.config import MatchConfig, TimeControl
-from tests.rows import FEW, SELFPLAY, few_games, labels_of, made_up_rows, selfplay_rows, split
-from tests.shipped import article_weights, one_phase
+from tests.rows import FEW, SELFPLAY, few_games, labels_of, made_up_rows, selfplay_rows
+from tests.shipped import one_phase
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
 STEP = re.compile(r"\d+ 0\.\d{12} 0\.\d{12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d (\[\d+\.\d+\] -?\d+|K = .*)")
@@ -150,44 +151,12 @@ def test_odd_weights_are_flagged():
     assert lines["Rook7th"].games < RARE_GAMES < lines["RookOpen"].games
 
 
-def test_true_weights_are_well_calibrated_and_false_ones_are_not():
-    rows = made_up_rows(article_weights(), 800.0, 40_000, seed=8)
-    sample = sample_of(rows, np.ones(len(rows), dtype=np.bool_))
-    sharp, true = (calibration(sample, FitParameters(article_weights(), 1 / k)) for k in (300.0, 800.0))
-    assert sum(each.positions for each in true) == len(rows)
-    misses = [np.mean([abs(each.scored - each.predicted) / each.error for each in bins]) for bins in (true, sharp)]
-    assert misses[0] < 2 < misses[1]
-
-
-def test_predictions_of_positions_that_weigh_nothing_are_not_calibrated():
-    rows, everything = made_up_rows(article_weights(), 800.0, 2_000, seed=8), np.ones(2_000, dtype=np.bool_)
-    scores = scores_of(sample_of(rows, everything), article_weights())
-    is_early = scores < np.quantile(scores, 0.21)
-    rows = replace(rows, to_end=np.where(is_early, 1_000, 0).astype(np.int16))
-    sample = sample_of(rows, everything, decay=1.0)
-    with np.errstate(all="raise"):
-        bins = calibration(sample, FitParameters(article_weights(), 1 / 800))
-    assert len(bins) == 16 and all(np.isfinite([each.predicted, each.scored, each.error]).all() for each in bins)
-
-
 def test_a_run_is_drawn_from_its_record(folder, capsys):
     pytest.importorskip("matplotlib")
     assert run_plot([str(folder / "learning.json"), "--out", str(folder / "plots"), "--format", "svg"]) == 0
     files = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert [file.name for file in files] == [f"learning-{name}.svg" for name in ("error", "weights", "calibration")]
+    assert [file.name for file in files] == [f"learning-{name}.svg" for name in ("error", "weights")]
     assert all(file.read_bytes().startswith(b"<?xml") for file in files)
-
-
-def test_random_moves_have_no_calibration(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    save(tmp_path / "w.txt", load(BEFORE_TRAINING))
-    words = [str(few_games(tmp_path)), "6", "8", "--phases", "1", "--weights", str(tmp_path / "w.txt"), "--no-cache"]
-    learn_weights([*words, "--no-match"], lambda line: None)
-    assert load_record(tmp_path / "learning.json")["calibration"] == {"before": [], "after": []}
-    assert run_plot([str(tmp_path / "learning.json")]) == 0
-    shown = capsys.readouterr()
-    assert [Path(line).stem for line in shown.out.splitlines()] == ["learning-error", "learning-weights"]
-    assert shown.err.startswith("plot: no picture of calibration: random-move positions")
 
 
 @pytest.mark.parametrize("groups", [0, 1, 2, 3])
@@ -200,7 +169,7 @@ def test_the_picture_of_weights_has_a_panel_for_each_group_of_terms(groups):
         "steps": [{"weights": [0.0] * groups}, {"weights": [1.0] * groups}],
         "summary": {"weights": [{"name": name, "new": 1.0} for name in names]},
     }
-    plots.PICTURES["weights"](figure, record)
+    plots.LEARN_PICTURES["weights"](figure, record)
     assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == names
 
 
@@ -220,7 +189,7 @@ def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder, monkeypatc
     def drawn(*_: object) -> bytes:
         raise AssertionError("a picture is drawn")
 
-    monkeypatch.setattr("merino.learn.plots.draw", drawn)
+    monkeypatch.setattr("merino.lab.plots.draw", drawn)
     with pytest.raises(CommandError, match=r"plot: cannot write '.*learning.json.*': "):
         run_plot([str(folder / "learning.json"), "--out", str(folder / "learning.json" / "plots")])
 
@@ -317,7 +286,9 @@ def test_the_picture_rounds_as_the_report_does(folder, monkeypatch):
     record["steps"][-1]["weights"][index] = 2.5  # rounded to 2 by itself
     record["summary"]["weights"][index]["new"] = 3.0
     record["summary"]["valid_after"] = 0.0123456
-    shown = b"".join(plots.draw(record, plots.PICTURES[picture], "svg") for picture in ("weights", "error")).decode()
+    shown = b"".join(
+        plots.draw(record, plots.LEARN_PICTURES[picture], "svg") for picture in ("weights", "error")
+    ).decode()
     assert f"<!-- {name} 3 -->" in shown
     assert "<!-- validation set: 0.012346 -->" in shown
     assert "<!-- Error by time -->" in shown
@@ -377,7 +348,7 @@ def test_target_and_teacher_follow_from_each_other(words, target, teacher, has_r
 
 def test_the_report_names_whose_scores_teach():
     for words, name in (([], "gen12"), (["--target", "search"], "a search")):
-        request, _ = reading.prepared(read_arguments(["a.pgn", *words]).request, registry.TERMS)
+        request, _ = reading.prepared(read_arguments(["a.pgn", *words]).request, registry.TERMS, [], print)
         assert request.settings.target.describe() == f"the score of {name}"
 
 

@@ -42,7 +42,7 @@ from merino.learn.positions import (
     select_quiet,
     with_random_moves,
 )
-from merino.learn.reading import ReadOptions, read, read_rows, with_random_moves_of
+from merino.learn.reading import ReadOptions, prepared, read, read_rows
 from merino.learn.request import (
     DEFAULT_SELECTION,
     METHODS,
@@ -65,9 +65,10 @@ from merino.learn.sample import (
     points_by_score,
     sample_of,
     scale_of_counts,
+    split,
 )
 from tests.boards import playouts, records
-from tests.rows import SELFPLAY, copied_selfplay, few_games, labels_of, made_up_rows, split
+from tests.rows import SELFPLAY, copied_selfplay, few_games, labels_of, made_up_rows
 from tests.shipped import one_phase
 
 N = len(registry.TERMS)
@@ -410,9 +411,8 @@ def test_random_moves_are_learned_from_only_where_files_hold_games_or_them(tmp_p
     positions.write_text(POSITION)
     cache.write_text(f"# merino-positions 1; source 00; skip-first 0, skip-last 0, strays\n{POSITION}")
     request = LearnRequest(("any",))
-    assert with_random_moves_of([games, cache], request, heard.append) == request and not heard
-    assert with_random_moves_of([games, positions], request, heard.append).has_random_moves
-    assert not with_random_moves_of([positions], request, heard.append).has_random_moves
+    for paths, is_random in (([games, cache], True), ([games, positions], True), ([positions], False)):
+        assert prepared(request, registry.TERMS, paths, heard.append)[0].has_random_moves == is_random
     assert heard == [f"Random-move positions are made from games only: '{positions}' gives none"] * 2
 
 

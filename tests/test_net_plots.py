@@ -8,10 +8,11 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.console.learning import run_plot
 from merino.core.common.command import CommandError
 from merino.eval.net import file, network
-from merino.lab.nets import plots, starting
+from merino.lab import plots
+from merino.lab.nets import starting
+from merino.lab.plots import run_plot
 from tests.test_features import records
 
 
@@ -68,7 +69,7 @@ def test_the_picture_of_neurons_says_what_board_it_shows() -> None:
     for name in ("ALL", "MIRRORED(ALL)", "MIRRORED(KING8*ALL)"):
         net = network.quantised(shape := network.Shape(name, 2), starting.random_layers(shape, 1), 200.0, {})
         figure = pytest.importorskip("matplotlib.figure").Figure()
-        plots.PICTURES["neurons"](figure, plots.NetRun(Path("my.net"), net, ()))
+        plots.NET_PICTURES["neurons"](figure, plots.NetRun(Path("my.net"), net, ()))
         titles[name] = figure.get_suptitle()
     assert ["mirrored" in title for title in titles.values()] == [False, True, True]
     assert "mean over 8 groups of squares of the own king" in titles["MIRRORED(KING8*ALL)"]

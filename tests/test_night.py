@@ -22,11 +22,12 @@ from merino.eval.net import file as net_files
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
 from merino.formats import packed_files
-from merino.lab.nets import gpu, gradient, night, night_command, plots, shapes, starting, training
+from merino.lab import plots
+from merino.lab.nets import gpu, gradient, night, night_command, shapes, starting, training
 from merino.lab.nets.shapes import SUPPORTED, caution, games_to_teach, supported_by
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
+from merino.lab.plots import draw
 from merino.learn.improve import rounds
-from merino.learn.plots import draw
 from merino.learn.request import Events, LearnError, TrainingError
 from merino.match.games import MatchError, Tally
 from tests.fake_remote import FakeRemote

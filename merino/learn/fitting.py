@@ -166,6 +166,10 @@ def problem_of(sample: Sample, weights: np.ndarray, terms: Sequence[Term], setti
     If the value of a pawn may move, and so the scale of all weights, K keeps the value that fits the weights at the
     start, as one that is known does: scores keep their meaning, on which the margins of the search depend.
     """
+    prior = prior_spread(sample) if settings.prior is None else settings.prior
+    of = terms if isinstance(terms, registry.TermSet) else TERMS
+    largest = np.max(np.abs(phases.halves(defaults(of), len(of))), axis=0)  # of the weights that come with Merino
+    usual = {term.name: float(size) for term, size in zip(of, largest, strict=True)}
     number = phases.phases_of(weights, len(terms))
     names = phases.column_names(terms, number)
     moving = np.arange(settings.first - 1, min(settings.last or len(terms), len(terms)))
@@ -173,8 +177,8 @@ def problem_of(sample: Sample, weights: np.ndarray, terms: Sequence[Term], setti
         moving = np.flatnonzero([term.name in settings.names for term in terms])
     free = np.concatenate([moving + phase * len(terms) for phase in range(number)])
     bounds = np.tile(np.array([term.bounds for term in terms], dtype=np.float64), (number, 1))
-    prior = prior_spread(sample) if settings.prior is None else settings.prior
-    sizes = np.maximum(np.maximum(np.abs(weights), np.tile(_usual_sizes(terms), number)), MIN_SIZE)
+    usual_sizes = np.tile([usual.get(term.name, 0.0) for term in terms], number)
+    sizes = np.maximum(np.maximum(np.abs(weights), usual_sizes), MIN_SIZE)
     fits_k, centring = settings.k is None and PAWN_TERM not in moving, centring_of(sample, terms, number, free)
     return FitProblem(free, bounds, fits_k, weights, prior * sizes if prior else None, centring, names)
 
@@ -185,14 +189,6 @@ def prior_spread(sample: Sample) -> float:
     It grows with the root of the number of training games, so the pull fades twice: against the loss, and by itself.
     """
     return SPREAD * float(np.sqrt(len(sample.games(is_validation=False)) / SPREAD_AT))
-
-
-def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
-    """The size of each term's weight in the weights that come with Merino; 0 for a term that they do not have."""
-    of = terms if isinstance(terms, registry.TermSet) else TERMS
-    largest = np.max(np.abs(phases.halves(defaults(of), len(of))), axis=0)
-    usual = {term.name: float(size) for term, size in zip(of, largest, strict=True)}
-    return np.array([usual.get(term.name, 0.0) for term in terms])
 
 
 def centring_of(sample: Sample, terms: Sequence[Term], number: int, free: np.ndarray) -> np.ndarray | None:

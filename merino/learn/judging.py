@@ -4,8 +4,7 @@ The gain is the fall of the error on those games, with a game as the unit. A low
 between the whole step from the old weights to the new ones and parts of it, heats of short matches decide. The gain of
 a share of the step is a curve through what the shares that played have gained, and its top is taken.
 
-The report is a summary, also as text, and the record that `merino plot` draws. Calibration: positions predicted to be
-worth 70% of the points should score 70%.
+The report is a summary, also as text, and the record that `merino plot` draws.
 """
 
 import time
@@ -42,8 +41,6 @@ ALIKE = 0.8  # correlation above which two terms are hard to distinguish
 FROZEN = "frozen"  # the flag of weights that did not move
 FORMAT = "merino learning record 1"
 ENDGAME = "in the endgame"
-BINS = 20
-MAX_ROWS = 500_000  # that are calibrated by, of a larger sample evenly spaced ones
 ROWS_OF_TWINS = 25_000  # at least, by which twins are found
 
 
@@ -471,10 +468,7 @@ def record_of(
     request: LearnRequest,
     terms: Sequence[registry.Term] = registry.TERMS,
 ) -> dict[str, Any]:
-    """All that there is to draw of a run, as plain data.
-
-    Where the sample has random-move positions, which have no result, there is no calibration: its lists are empty.
-    """
+    """All that there is to draw of a run, as plain data."""
     began, phases = learned.steps[0].at, phases_of(learned.end.weights, len(terms))
     groups, steps = [term.group.title for term in terms] * phases, []
     for step in learned.steps:
@@ -482,7 +476,6 @@ def record_of(
         weights = [round(float(weight), 3) for weight in step.parameters.weights]
         found = {"seconds": round(step.at - began, 3), "train": train, "valid": valid, "k": step.parameters.k}
         steps.append(found | {"weights": weights})
-    ends = {"before": learned.start, "after": learned.end}
     return {
         "format": FORMAT,
         "files": list(request.files),
@@ -491,10 +484,6 @@ def record_of(
         "terms": [{"name": name, "group": g} for name, g in zip(column_names(terms, phases), groups, strict=True)],
         "free": [int(index) for index in learned.problem.free],
         "steps": steps,
-        "calibration": {
-            name: [] if request.has_random_moves else [asdict(each) for each in calibration(sample, end)]
-            for name, end in ends.items()
-        },
     }
 
 
@@ -505,46 +494,6 @@ def load_record(path: Path) -> dict[str, Any]:
         if record.get("format") != FORMAT:
             raise ValueError(f'its "format" is not {FORMAT!r}')
     return record
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Positions with similar predictions: the means of prediction and result, and the number of positions.
-
-    `error` is the standard error of the mean result, clustered by game.
-    """
-
-    predicted: float
-    scored: float
-    error: float
-    positions: int
-
-
-def calibration(sample: Sample, parameters: FitParameters) -> list[Bin]:
-    """The validation set in bins of equal size, by ascending prediction; without those that weigh nothing.
-
-    Of a large sample evenly spaced rows are taken.
-    """
-    rows = np.flatnonzero(sample.is_validation)
-    rows, game_count = rows[:: max(1, len(rows) // MAX_ROWS)], len(sample.results)
-    scores = samples.scores_of(sample, parameters.weights)[rows].astype(np.float64)
-    predicted, label = 1 / (1 + np.exp(-parameters.inverse_k * scores)), sample.results[sample.game[rows]]
-    place = np.searchsorted(np.quantile(predicted, np.linspace(0, 1, BINS + 1)[1:-1]), predicted)
-    weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
-    total, forecast, points = (np.bincount(place, each, BINS) for each in (weight, weight * predicted, weight * label))
-    means = points / np.where(total, total, 1.0)
-    codes, of_game = np.unique(place * game_count + sample.game[rows], return_inverse=True)
-    squares = np.bincount(codes // game_count, np.bincount(of_game, weight * (label - means[place])) ** 2, BINS)
-    counts = np.bincount(place, minlength=BINS)
-    return [
-        Bin(
-            float(forecast[number] / total[number]),
-            float(means[number]),
-            float(np.sqrt(squares[number]) / total[number]),
-            int(counts[number]),
-        )
-        for number in np.flatnonzero(total)
-    ]
 
 
 _ROW = "{:20} {:>6} {:>6} {:>6} {:>14} {:>5} {:>9} {:>6}".format  # of a table of weights

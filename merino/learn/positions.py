@@ -42,7 +42,6 @@ _FEW = 1 << 16  # rows that there is room for at first, and that are moved at a 
 MAX_IN_MEMORY = 450_000_000  # bytes of features that are kept in memory; more go to a file
 _FEATURE_BYTES = np.dtype(np.int16).itemsize
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
-AT_ONCE = 1 << 20  # rows that are counted at a time
 
 
 def described(selection: Selection, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> str:
@@ -174,21 +173,20 @@ def select_quiet(
     """
     usable = np.ones(len(positions), dtype=np.bool_)
     if quiet is not Quiet.ANY:
-        _select_quiet(
-            _record(family.LinearEvaluation(weights, terms=terms)), positions, quiet is Quiet.RESOLVED, usable
-        )
+        _select_quiet(_record(weights, terms), positions, quiet is Quiet.RESOLVED, usable)
     return usable
 
 
-def _record(evaluation: family.LinearEvaluation) -> np.ndarray:
-    """The search record of this thread, with this evaluation."""
+def _record(weights: np.ndarray, terms: registry.TermSet) -> np.ndarray:
+    """The search record of this thread, with the evaluation by these weights."""
+    evaluation = family.LinearEvaluation(weights, terms=terms)
     if not hasattr(_local, "worker"):
         _local.table, _local.stop = transposition.TranspositionTable(megabytes=0), np.zeros(1, dtype=np.uint64)
         _local.worker = worker.Worker(_local.table, _local.stop, evaluation)
-        _local.worker.limit_nodes(iterative_deepening.NO_LIMIT)
     _local.worker.set_evaluation(evaluation)
-    _local.worker.record[0]["buckets"] = 1
-    return np.asarray(_local.worker.record)
+    record: np.ndarray = _local.worker.record
+    record["node_limit"], record["buckets"] = iterative_deepening.NO_LIMIT, 1
+    return record
 
 
 @entry
@@ -295,13 +293,6 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.features)
-
-    def rows_of_games(self) -> np.ndarray:
-        """How many rows each game has, int64[games]."""
-        found = np.zeros(len(self.results), dtype=np.int64)
-        for first in range(0, len(self.game), AT_ONCE):  # `bincount` makes int64 of all it counts
-            found += np.bincount(self.game[first : first + AT_ONCE], minlength=len(found))
-        return found
 
 
 @kernel

@@ -4,9 +4,8 @@ The files of a run are checked before the work. New weights are tried in a match
 old ones, which are kept. Lines for the user also go to a log.
 """
 
-import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,12 +15,10 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from merino.core.common import files, sealed
 from merino.core.common.text import as_word, html_table
 from merino.eval.families import find_net
-from merino.eval.linear import family, registry
+from merino.eval.linear import family
 from merino.eval.linear import weights as weights_files
 from merino.eval.linear.weights import LEARNED, SHIPPED, active_file, own_file
 from merino.formats import sources
@@ -33,12 +30,6 @@ RECORD_NAME = "learning.json"
 AS_THEY_WERE = "the weights are as they were"
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken
-EARLIER = "The comments below are older than these values."
-_OUR_COMMENTS = re.compile(
-    rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms .*\n)?"
-    rf"(?:# validation error \d.*\n)?(?:# {re.escape(EARLIER)}\r?\n)?",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True)
@@ -84,11 +75,6 @@ def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
     return WeightsPaths(source, target, files.real_path(target) in in_use)
 
 
-def text_of(path: Path) -> str:
-    """The text of a weights file with its own line ends."""
-    return files.read_user_file(path, files.WEIGHTS).decode(errors="replace")
-
-
 @contextmanager
 def standing(how: str) -> Iterator[None]:
     """Turn Ctrl-C and OSError in the block into a LearnError whose message ends with `how`, the state of the files.
@@ -115,10 +101,11 @@ class RunLog:
 
     def __call__(self, text: str) -> None:
         """Write a line, folded if it is long."""
-        for line in fold(text):
-            self._say(line)
-            self._waiting.append(f"{line}\n")
+        lines = fold(text)
+        self._waiting += [f"{line}\n" for line in lines]
         self._write()
+        for line in lines:
+            self._say(line)
 
     def open(self, path: Path) -> None:
         """Append to the log at `path` from now on; if that fails, say so and continue without a log."""
@@ -224,19 +211,6 @@ class LearnResult:
         return f"<p>{found.games:,} games, {found.positions:,} positions: {done}</p>{errors}{weights}"
 
 
-def text_with(
-    source: Path, weights: np.ndarray, header: Iterable[str], terms: registry.TermSet = registry.TERMS
-) -> str:
-    """The text of the file of new weights: that of `source` with its comments, the new values, and `header` on top.
-
-    The comments of a file that comes with Merino describe its own values and are left out, as is an older header.
-    """
-    if files.real_path(source).parent == SHIPPED:
-        return weights_files.render(weights_files.as_mapping(weights, terms), header, terms)
-    text = _OUR_COMMENTS.sub("", text_of(source))
-    return weights_files.rewrite(text, weights, [*header, EARLIER] if "#" in text else header, terms)
-
-
 def replace_weights(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None) -> None:
     """Replace the weights, keep the old file and write the report; raises OSError, and then changes nothing.
 
@@ -277,10 +251,12 @@ class _LearnRun:
         """
         paths, new, others, request = self.paths, list[Path](), list[Path](), self.request
         if not request.dry_run:
-            paths.check_writable()
             new, others = [paths.target], [paths.old]
+            paths.check_writable()
         if self.compares:
-            if files.is_there(paths.candidate) and LEARNED not in text_of(paths.candidate):
+            if files.is_there(paths.candidate) and LEARNED.encode() not in files.read_user_file(
+                paths.candidate, files.WEIGHTS
+            ):
                 raise LearnError(f"'{paths.candidate}' is in the way: learn did not write it; give it another name")
             others.append(paths.candidate)
         if self.record is not None:
@@ -309,7 +285,8 @@ class _LearnRun:
         if self.request.dry_run:
             say("Better, but this is a dry run: no weights are written, and no match is played.")
             return InstallOutcome(Verdict.DRY_RUN)
-        content = text_with(paths.source, learned.end.weights, self._header(judged), judged.terms).encode()
+        header, end = self._header(judged), learned.end.weights
+        content = weights_files.learned_text(paths.source, end, header, judged.terms).encode()
         if not self.compares:
             return self._install_at_once(judged, content)
         files.write_whole(paths.candidate, content)

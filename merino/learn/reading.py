@@ -30,7 +30,7 @@ from merino.formats import labelled, pgn_games, pgn_tokens, sources
 from merino.learn import positions, rescoring
 from merino.learn import sample as samples
 from merino.learn.positions import PositionBlock, Rows
-from merino.learn.request import DEFAULT_TEACHER, Events, LearnError, LearnRequest, Say, Selection, Settings
+from merino.learn.request import DEFAULT_TEACHER, Events, LearnError, LearnRequest, Say, Selection
 
 _MARK = "# merino-positions 1"
 _LAST_LINE = re.compile(rb"\n# whole: (\d+) games, (\d+) unreadable\n\Z")
@@ -78,12 +78,6 @@ def is_cache(head: bytes) -> bool:
 def has_random_moves(head: bytes) -> bool:
     """Whether a text begins as a `.fen` file with random-move positions does; its lines look like those of others."""
     return is_cache(head) and b", strays" in re.split(rb"[\r\n]", head, maxsplit=1)[0]
-
-
-def lines_of(block: PositionBlock, games_before: int) -> bytes:
-    """The lines of a block; `games_before` games precede it in the file."""
-    games = games_before + 1 + block.game
-    return labelled.write_labelled(block.positions, block.results[block.game], games, block.to_end, block.scores)
 
 
 @dataclass(frozen=True)
@@ -139,12 +133,6 @@ class Positions:
     faults: tuple[tuple[Path, pgn_games.Fault], ...]
     rows: Rows
 
-    def sample(self, settings: Settings, from_game: int = 0) -> samples.Sample:
-        """The sample of these settings, its validation set from game number `from_game` on; raises LearnError."""
-        is_validation = samples.holdout_of(self.rows, settings.seed, settings.split_by_position, from_game)
-        samples.check_results(self.rows, settings.target)
-        return samples.sample_of(self.rows, is_validation, settings.decay, settings.target)
-
 
 def read_rows(paths: Sequence[Path], options: ReadOptions, events: Events) -> Positions:
     """Read all files; lines for people and progress go to `events`. Raises LearnError."""
@@ -166,7 +154,7 @@ class FileReader:
     """Reads files, one after the other, into one store."""
 
     def __init__(self, options: ReadOptions, events: Events) -> None:
-        self._options, self._events = options, events
+        self._options, self._events, self._settings = options, events, options.described()
         self.store = positions.RowStore(terms=len(options.terms))
         self.games = self.unscored = 0
         self.faults: list[tuple[Path, pgn_games.Fault]] = []
@@ -182,7 +170,7 @@ class FileReader:
                     )
                 self._read_labelled(source)
                 return
-            cache = None if source.is_passing else Cache.of(path, self._options.described())
+            cache = None if source.is_passing else Cache.of(path, self._settings)
             if cache is None or cache.games is None:
                 self._read_games(source, cache if self._options.keep_fen else None)
                 return
@@ -279,13 +267,15 @@ def part_of(options: ReadOptions, has_cache: bool, piece: pgn_games.GamesText) -
     """The rows of some games, and their lines if a cache is to be written."""
     from_comments = options.needs_scores and options.teacher is None
     games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=from_comments)
-    block = positions.block_of_games(games)
-    block, has_score = _scored(options, positions.refined(block, options.selection, options.weights, options.terms))
-    table = games.table
+    table, faults = games.table, tuple(games.faults())
     is_used = (table["plies"] > 0) & (table["fault"] == pgn_games.NO_FAULT) & (table["result"] != pgn_tokens.UNFINISHED)
-    fen, rows = lines_of(block, piece.games_before) if has_cache else b"", positions.rows_of_block(block, options.terms)
-    counts = len(games), int(np.count_nonzero(is_used))
-    return InputPart(rows, tuple(games.faults()), int((~has_score).sum()), *counts, fen)
+    block = positions.refined(positions.block_of_games(games), options.selection, options.weights, options.terms)
+    block, has_score = _scored(options, block)
+    fen, numbers = b"", piece.games_before + 1 + block.game
+    if has_cache:
+        fen = labelled.write_labelled(block.positions, block.results[block.game], numbers, block.to_end, block.scores)
+    rows = positions.rows_of_block(block, options.terms)
+    return InputPart(rows, faults, int((~has_score).sum()), len(table), int(np.count_nonzero(is_used)), fen)
 
 
 def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, np.ndarray]:
@@ -354,7 +344,7 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
     Raises LearnError if it cannot start there, and EvaluationError if its teacher cannot be read.
     """
     began, say, paths = time.perf_counter(), events.say, sources.find_files(request.files)
-    request, teacher = prepared(with_random_moves_of(paths, request, say), terms)
+    request, teacher = prepared(request, terms, paths, say)
     start, target = start_of(weights, request.settings.phases, len(terms)), request.settings.target
     options = ReadOptions(
         replace(request.selection, random_moves=request.has_random_moves),
@@ -378,13 +368,30 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
             f"{found.games} games are too few to learn from safely: about {ENOUGH_GAMES} would do. What they teach "
             "is used only if it wins a match."
         )
-    taken, moves = found.sample(request.settings), moves_to_rank(request, paths, teacher)
+    taken, moves = samples.split(found.rows, request.settings), moves_to_rank(request, paths, teacher)
     return TrainingData(request, terms, start, taken, found.games, moves, began, time.perf_counter() - began)
 
 
-def prepared(request: LearnRequest, terms: registry.TermSet) -> tuple[LearnRequest, evaluation.Evaluation | None]:
-    """The request for a set, with its target as its teacher scores it, and the teacher, if it needs one."""
+def prepared(
+    request: LearnRequest, terms: registry.TermSet, paths: Sequence[Path], say: Say
+) -> tuple[LearnRequest, evaluation.Evaluation | None]:
+    """The request for a set, with its target as its teacher scores it, and the teacher, if it needs one.
+
+    Random-move positions are left out if the files hold positions alone; says which files give none. What can be read
+    only once counts as games. Raises SourceError.
+    """
+    without, has_random = [], request.has_random_moves
     settings = request.settings.of_set(terms)
+    if has_random:
+        for path in paths:
+            if not sources.is_passing(path):
+                with sources.open_source(path) as source:
+                    if source.holds_positions() and not has_random_moves(source.head):
+                        without.append(path)
+        if without:
+            names = ", ".join(sources.name_of(path, True) for path in without)
+            say(f"Random-move positions are made from games only: {names} gives none")
+        request = replace(request, selection=replace(request.selection, random_moves=len(without) < len(paths)))
     if request.teacher is None or not settings.target.needs_scores:
         return replace(request, settings=settings), None
     teacher = families.load_net(request.teacher)
@@ -401,25 +408,6 @@ def start_of(weights: np.ndarray, number: int | None, terms: int) -> np.ndarray:
             "copy of greko2015-before-training.txt"
         )
     return phases.in_two_phases(weights, terms) if number == 2 else weights
-
-
-def with_random_moves_of(paths: Sequence[Path], request: LearnRequest, say: Say) -> LearnRequest:
-    """The request without random-move positions if the files hold positions alone; says which files give none.
-
-    What can be read only once counts as games. Raises SourceError.
-    """
-    if not request.has_random_moves:
-        return request
-    without = []
-    for path in paths:
-        if not sources.is_passing(path):
-            with sources.open_source(path) as source:
-                if source.holds_positions() and not has_random_moves(source.head):
-                    without.append(path)
-    if without:
-        names = ", ".join(sources.name_of(path, True) for path in without)
-        say(f"Random-move positions are made from games only: {names} gives none")
-    return replace(request, selection=replace(request.selection, random_moves=len(without) < len(paths)))
 
 
 def moves_to_rank(

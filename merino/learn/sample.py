@@ -47,6 +47,7 @@ _FIRST_K, _STEPS = 200.0, 30
 SCORES = 1 << 16  # of int16
 ZERO_SCORE = SCORES // 2  # the index of score 0 among them
 MIN_WEIGHT = float(np.finfo(np.float32).tiny)  # of the last position of a set: less is nothing in float32
+AT_ONCE = 1 << 20  # rows that are counted at a time: `bincount` makes int64 of all it counts
 VALIDATION_SHARE = 0.2  # of the games, or of the positions, that the validation set has
 BUNDLES_OF_A_CORE = 4  # what a thread is handed at a time is that part of its shares: handing out costs time
 ONE = np.float32(1)
@@ -167,34 +168,44 @@ class Sample(NamedTuple):
         return int(np.count_nonzero(self.is_validation))
 
 
-def holdout_of(rows: positions.Rows, seed: int, by_position: bool = False, from_game: int = 0) -> np.ndarray:
-    """The rows of the validation set, bool[n]: a fifth of the games from number `from_game` on, or of all positions.
+def split(rows: positions.Rows, settings: request.Settings, from_game: int = 0) -> Sample:
+    """The sample of these settings, whose validation set has games from number `from_game` on.
 
-    Raises LearnError if there is too little to keep some aside.
+    Raises LearnError if the rows are too few, weigh nothing, or all have one result where results count.
     """
-    games = np.flatnonzero(rows.rows_of_games())
+    games = np.flatnonzero(rows_of_games(rows))
+    is_validation, target = _holdout_of(rows, games, settings, from_game), settings.target
+    if target.needs_results and len(np.unique(rows.results[games])) < 2:
+        outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}
+        of = outcome.get(float(rows.results[games[0]]), "of one result")
+        raise request.LearnError(f"all {len(games)} games are {of}, so there is nothing to learn from")
+    return sample_of(rows, is_validation, settings.decay, target)
+
+
+def rows_of_games(rows: positions.Rows) -> np.ndarray:
+    """How many rows each game has, int64[games]."""
+    found = np.zeros(len(rows.results), dtype=np.int64)
+    for first in range(0, len(rows), AT_ONCE):
+        found += np.bincount(rows.game[first : first + AT_ONCE], minlength=len(found))
+    return found
+
+
+def _holdout_of(rows: positions.Rows, games: np.ndarray, settings: request.Settings, from_game: int) -> np.ndarray:
+    """The rows of the validation set, bool[n]: a fifth of the `games` that have rows, or of all positions."""
     if len(games) < 2:
         raise request.LearnError("one game is too few to learn from")
-    numbers = np.random.Generator(np.random.PCG64(seed))
-    if not by_position:
+    numbers = np.random.Generator(np.random.PCG64(settings.seed))
+    if not settings.split_by_position:
         chosen, games = np.zeros(len(rows.results), dtype=np.bool_), games[games >= from_game]
         chosen[numbers.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
         return np.asarray(chosen[rows.game])
     held = np.zeros(len(rows), dtype=np.bool_)
-    for first in range(0, len(held), positions.AT_ONCE):
-        mine = held[first : first + positions.AT_ONCE]
+    for first in range(0, len(held), AT_ONCE):
+        mine = held[first : first + AT_ONCE]
         mine[:] = numbers.random(len(mine)) < VALIDATION_SHARE
     if np.count_nonzero(held) in (0, len(held)):
         raise request.LearnError(f"{len(held)} positions are too few to keep some aside")
     return held
-
-
-def check_results(rows: positions.Rows, target: request.Target) -> None:
-    """Raise LearnError if the target needs results, and those of the games with rows are all the same."""
-    results = rows.results[rows.rows_of_games() > 0]
-    if target.needs_results and len(np.unique(results)) < 2:
-        outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}.get(float(results[0]), "of one result")
-        raise request.LearnError(f"all {len(results)} games are {outcome}, so there is nothing to learn from")
 
 
 def sample_of(
@@ -216,7 +227,7 @@ def sample_of(
                 f"with --decay {decay:g} the positions {name} weigh nothing: they are {nearest} plies or more before "
                 "the end of their games; give a larger --decay, or off"
             )
-    points, k = np.zeros(0, dtype=np.float32), 0.0
+    points, k, cuts = np.zeros(0, dtype=np.float32), 0.0, cut(rows_of_games(rows))
     if target.needs_scores:
         k = target.k or _scale_of_scores(rows, is_validation)
         points = points_by_score(target, k)
@@ -232,15 +243,15 @@ def sample_of(
         np.float32(target.share) * rows.results,
         points,
         k,
-        cut(rows.rows_of_games()),
+        cuts,
     )
 
 
 def _scale_of_scores(rows: positions.Rows, is_validation: np.ndarray) -> float:
     """The K at which the scores of the training rows predict the results of their games best."""
     counts, points = np.zeros(SCORES), np.zeros(SCORES)
-    for first in range(0, len(rows), positions.AT_ONCE):  # `bincount` makes int64 of all it counts
-        train = first + np.flatnonzero(~is_validation[first : first + positions.AT_ONCE])
+    for first in range(0, len(rows), AT_ONCE):
+        train = first + np.flatnonzero(~is_validation[first : first + AT_ONCE])
         places = rows.scores[train].astype(np.int64) + ZERO_SCORE
         counts += np.bincount(places, minlength=SCORES)
         points += np.bincount(places, rows.results[rows.game[train]], minlength=SCORES)

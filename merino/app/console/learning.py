@@ -1,7 +1,4 @@
-"""`learn`, `improve` and `plot`, in a shell and at the console: command lines, what is carried out, and what is shown.
-
-Pictures are of a run of `learn`, of one of `improve` or `night`, given its folder, or of a net.
-"""
+"""`learn` and `improve`, in a shell and at the console: command lines, what is carried out, and what is shown."""
 
 import argparse
 import json
@@ -14,16 +11,15 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 from merino.app.console import shared
-from merino.core.common import errors, files, interrupt, options, terminal, text
-from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
+from merino.core.common import errors, files, interrupt, options, terminal
+from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.options import Option
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear import registry, sets
 from merino.eval.linear.weights import active_file, set_of
-from merino.eval.net.file import is_net_file
 from merino.formats.sources import STANDARD_INPUT, SourceError
-from merino.learn import judging, plots, procedure, request
+from merino.learn import procedure, request
 from merino.learn.improve import learner, rounds
 from merino.learn.procedure import LearnResult, Verdict
 from merino.learn.request import DEFAULT_SELECTION, FIT, Events, LearnRequest, Say, Selection, Settings, Target
@@ -31,7 +27,6 @@ from merino.match import games, prove
 
 ARTICLE_PRESET = "greko2015"
 FAULTS = SourceError, EvaluationError, games.MatchError  # of learning
-FORMATS = tuple(ending.lstrip(".") for ending in text.ENDINGS)
 
 
 @dataclass(frozen=True)
@@ -97,8 +92,8 @@ def _request(args: argparse.Namespace, files: tuple[str, ...], terms: dict[str, 
         selection = replace(selection, per_game=request.FEW_OF_A_GAME)
     return replace(
         found,
-        settings=replace(settings, **options.given(asked, Settings), **terms),
         selection=replace(selection, **options.given(asked, Selection)),
+        settings=replace(settings, **options.given(asked, Settings), **terms),
         choice=replace(found.choice, pulls=()) if "prior" in asked else found.choice,
     )
 
@@ -111,7 +106,7 @@ def learn_parser(command: str = "merino learn") -> shared.Parser:
         description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
         "use if a match shows that they gain.",
         notes="FILE is a PGN, plain or compressed ('-' for standard input), or labelled positions (.epd, .fen). The "
-        f"terms FIRST to LAST are fitted, all {len(registry.TERMS)} by default; 'merino weights' lists them. The net "
+        f"terms FIRST to LAST are fitted, all by default; 'merino weights' lists them. The net "
         f"{request.DEFAULT_TEACHER} teaches, and short matches find how far to go from the old weights to the new.",
         examples=(
             "merino learn games.pgn",
@@ -122,7 +117,7 @@ def learn_parser(command: str = "merino learn") -> shared.Parser:
     parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
     parser.group(FIT).add_argument("--terms", metavar="LIST", help="terms to fit: 6-27, or names separated by commas")
     usual = request.DEFAULT_SETTINGS
-    options.add_options(parser, Settings, phases=usual.phases, target=usual.target.name, decay=usual.decay)
+    options.add_options(parser, Settings, phases=usual.phases, target=request.SEARCH, decay=usual.decay)
     options.add_options(parser, LearnRequest)
     sentence = "as GreKo 2015 ML: one phase, descent, K 150, decay 20, all positions, split by position"
     parser.group(FIT).add_argument("--preset", choices=[ARTICLE_PRESET], help=sentence)
@@ -201,8 +196,6 @@ def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> 
 
 def run_learn(arguments: Sequence[str]) -> int:
     """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
-    if arguments[:1] == ["plot"] and not files.is_there(Path("plot")):
-        return run_plot(arguments[1:])
     args = read_arguments(arguments)
     stream = sys.stderr if args.as_json else sys.stdout
     result = carry_out(args, lambda line: print(line, file=stream, flush=True))
@@ -317,80 +310,3 @@ def _asked(args: argparse.Namespace, parser: shared.Parser) -> dict[str, Any]:
         if "names" in found:
             parser.error("--terms takes one range here, such as 6-27")
     return found
-
-
-def run_plot(arguments: Sequence[str]) -> int:
-    """Write a file for each picture; raises CommandError."""
-    args = _plot_parser().parse_args(arguments)
-    path, has_night = args.record or active_file().parent / procedure.RECORD_NAME, False
-    if args.record is None and not files.is_there(path):
-        raise UsageError(
-            f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
-        )
-    if files.is_folder(path):
-        night = path / from_lab("night.state")
-        has_night = files.is_there(night)
-        folder, path = path, night if has_night else path / learner.STATE_NAME
-        load = from_lab("night.load") if has_night else learner.load_state
-        pictures = from_lab("night.pictures") if has_night else plots.IMPROVE_PICTURES
-    elif is_net_file(path):
-        folder, load, pictures = path.parent, from_lab("net.load"), from_lab("net.pictures_of")
-    else:
-        folder, load, pictures = path.parent, judging.load_record, _pictures_of_record
-    _plot(path, args.out or folder, args.format, load, pictures)
-    return 0
-
-
-def _pictures_of_record(record: dict[str, Any]) -> dict[str, Callable[[Any, dict[str, Any]], None]]:
-    """Those that its run has something to draw of."""
-    if any(record[plots.CALIBRATION].values()):
-        return plots.PICTURES
-    reason = "random-move positions, which were learned from, have no result"
-    print(f"plot: no picture of {plots.CALIBRATION}: {reason}", file=sys.stderr)
-    return {name: picture for name, picture in plots.PICTURES.items() if name != plots.CALIBRATION}
-
-
-def _plot_parser() -> shared.Parser:
-    parser = shared.Parser(
-        prog="merino plot",
-        description=f"Draw a run of 'merino learn' ({', '.join(plots.PICTURES)}); given its folder, of 'merino "
-        f"improve' ({', '.join(plots.IMPROVE_PICTURES)}) or 'merino night' ({', '.join(from_lab('night.pictures'))}); "
-        f"or a net ({', '.join(from_lab('net.pictures'))}). One file per picture.",
-        examples=(
-            "merino plot",
-            "merino plot my-folder/learning.json --out pictures --format svg",
-            "merino plot my.net",
-        ),
-    )
-    sentence = (
-        "the record of a run of 'learn' (default: the last run on the weights in use), the folder of 'improve' "
-        "or 'night', or a net"
-    )
-    parser.add_argument("record", nargs="?", type=shared.file_path, metavar="RECORD", help=sentence)
-    add = parser.group(shared.OUTPUT).add_argument
-    add("--out", type=shared.file_path, metavar="FOLDER", help="folder of the pictures (default: that of the record)")
-    add("--format", choices=FORMATS, default=FORMATS[0], help="kind of picture (default: %(default)s)")
-    return parser
-
-
-def _plot(path: Path, folder: Path, ending: str, load: Callable[[Path], Any], pictures: Any) -> None:
-    """Write all pictures of the record at `path` into a folder; raises CommandError.
-
-    `pictures` draw by name, or are a function that finds them for a record.
-    """
-    text.load_matplotlib()
-    try:
-        record = load(path)
-        named = (pictures(record) if callable(pictures) else pictures).items()
-        drawn = {folder / f"{path.stem}-{name}.{ending}": picture for name, picture in named}
-        with files.writing(CommandError, folder, "plot: "):
-            folder.mkdir(parents=True, exist_ok=True)
-        contents = {file: plots.draw(record, picture, ending) for file, picture in drawn.items()}
-    except (request.LearnError, EvaluationError) as error:
-        raise CommandError(f"plot: {error}") from error
-    except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error
-    with files.writing(CommandError, None, "plot: "):
-        files.write_together(contents)
-    for file in contents:
-        print(file)

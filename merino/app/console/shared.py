@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from merino.core.common import files, options
-from merino.core.common.command import CommandError, UsageError, errors_named, from_lab
+from merino.core.common.command import LAB_EXECUTOR, CommandError, UsageError, errors_named, loaded
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
@@ -273,7 +273,7 @@ def cluster_executor(
         return
     from merino.core.common.work import WorkError  # noqa: PLC0415 (with NumPy)
 
-    with errors_named(command, WorkError), from_lab("cluster.session")(address, needs, say) as found:
+    with errors_named(command, WorkError), loaded(LAB_EXECUTOR)(address, needs, say) as found:
         yield found.executor
 
 

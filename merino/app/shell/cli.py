@@ -49,7 +49,6 @@ FRONT = (
 )
 BEHIND = (
     *LAB,
-    Command("plot [RECORD]", f"{LEARNING}:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
     _command("bench", "commands:bench", "Search fixed positions; print the node count and the speed."),
     _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),
     _command("warmup [PART ...]", "commands:warmup", "Compile Merino ahead of the first use."),

@@ -89,6 +89,8 @@ LAB = (
             "Show a feature set of nets, and its features in a position."),
     Command("account NET", "merino.lab.nets.account_command:run_account",
             "Explain a net by the terms: the weights nearest to it."),
+    Command("plot [RECORD]", "merino.lab.plots:run_plot",
+            "Draw how 'learn', 'improve', 'train' or 'night' went."),
 )
 # fmt: on
 
@@ -107,18 +109,4 @@ LAB_SOCKETS = (
     ("/ws/drill", "merino.lab.people.panel:practise"),
 )
 
-# What else the front asks the lab for: executors, plots.
-LAB_PARTS = {
-    "cluster.session": "merino.lab.cluster.connection:session",
-    "night.load": "merino.lab.nets.night:load_state",
-    "night.state": "merino.lab.nets.night:STATE_NAME",
-    "night.pictures": "merino.lab.nets.plots:NIGHT_PICTURES",
-    "net.load": "merino.lab.nets.plots:load_run",
-    "net.pictures": "merino.lab.nets.plots:PICTURES",
-    "net.pictures_of": "merino.lab.nets.plots:pictures_of",
-}
-
-
-def from_lab(name: str) -> Any:
-    """The part of the lab that has this name in LAB_PARTS."""
-    return loaded(LAB_PARTS[name])
+LAB_EXECUTOR = "merino.lab.cluster.connection:session"  # gives what plays games on other machines

@@ -32,6 +32,12 @@ ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
 LEARNED, IMPROVED = "Learned by Merino on", "Learned by merino improve:"
 EXPORTED, SAVED = "Exported by Merino", "Saved by Merino's console; loaded from"
 _ORIGINS = "|".join((LEARNED, IMPROVED, EXPORTED, SAVED))
+EARLIER = "The comments below are older than these values."
+_OUR_COMMENTS = re.compile(
+    rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms .*\n)?"
+    rf"(?:# validation error \d.*\n)?(?:# {re.escape(EARLIER)}\r?\n)?",
+    re.MULTILINE,
+)
 _K_IN_COMMENT = re.compile(rf"^#(?! (?:{_ORIGINS}) ).*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 
@@ -275,6 +281,17 @@ def _comment(line: str) -> str:
 def _written(values: Iterable[float]) -> str:
     """The value of a weight, or its two, as a line has them."""
     return " ".join(f"{value + 0.0:g}" for value in values)
+
+
+def learned_text(source: Path, weights: np.ndarray, header: Iterable[str], terms: TermSet = TERMS) -> str:
+    """The text of a file of new weights: that of `source` with its comments, the new values, and `header` on top.
+
+    The comments of a file that comes with Merino describe its own values and are left out, as is an older header.
+    """
+    if files.real_path(source).parent == SHIPPED:
+        return render(as_mapping(weights, terms), header, terms)
+    text = _OUR_COMMENTS.sub("", files.read_user_file(source, files.WEIGHTS).decode(errors="replace"))
+    return rewrite(text, weights, [*header, EARLIER] if "#" in text else header, terms)
 
 
 def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterable[Term] = TERMS) -> str:

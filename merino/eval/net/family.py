@@ -127,12 +127,12 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     wanted = shape.feature_set
     inputs = _with_values(weights) if shape.piece_values else weights["inputs"]
     blocks = -(-inputs.shape[1] // lanes.LANES)
-    width = lanes.LANES * blocks
+    width, units, men_shift = lanes.LANES * blocks, _units(network), shape.men_shift
     arrays = {
         play.INPUTS: _widened(inputs, width),
         play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
         play.OUTPUT_BIAS: weights["output_bias"],
-        play.UNITS: _units(network),
+        play.UNITS: units,
         play.PROGRAM: wanted.program,
     }
     if features.is_by_piece(wanted):
@@ -152,7 +152,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         numbers[place] = block.ctypes.data
         kept.append(block)
     numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, second, shape.hidden
-    numbers[play.MEN_SHIFT] = shape.men_shift
+    numbers[play.MEN_SHIFT] = men_shift
     numbers[play.SQUARES], numbers[play.MOST] = shape.activation == "screlu", network.quanta.qa
     numbers[play.FACTOR] = FINE_SQUARE // network.quanta.qa if network.quanta.is_fine else 0
     numbers[play.MAX_ACTIVE], numbers[play.TERMS] = wanted.most, len(wanted.terms)

@@ -16,7 +16,8 @@ from merino.eval.families import find_net
 from merino.eval.net import file as net_files
 from merino.eval.net import network
 from merino.formats import packed, sources
-from merino.lab.nets import gpu, gradient, plots, position_blocks, shapes, starting, training
+from merino.lab import plots
+from merino.lab.nets import gpu, gradient, position_blocks, shapes, starting, training
 from merino.learn.request import TrainingError
 
 of_net = partial(options.Option, group="net")

@@ -22,6 +22,7 @@ from merino.eval.linear import weights as weights_files
 from merino.learn import judging, procedure, reading, request
 from merino.learn.improve import rounds
 from merino.learn.improve.rounds import StepContext, play_games, play_match
+from merino.learn.sample import split
 from merino.match.games import Tally
 
 FORMAT = "merino improve 1"
@@ -291,7 +292,7 @@ def fit_round(
     start = reading.start_of(best, plan.phases, len(terms))
     options = reading.ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores, terms=terms)
     found = reading.read_rows(games, options, request.Events(progressed=context.events.progressed))
-    learned = judging.learn(found.sample(settings, found.games - plan.games), start, settings, terms)
+    learned = judging.learn(split(found.rows, settings, found.games - plan.games), start, settings, terms)
     if learned.interrupted:
         raise rounds.StepStoppedError
     values = found.games, len(found.rows), learned.before.valid, learned.after.valid

@@ -62,7 +62,6 @@ function axes(data, scale) {
         horizontal.found.map((x) => label(".tick", X(x), bottom + 16, "middle", number(x, horizontal.digits))),
         label(".axis", right, height - 4, "end", data.xName ?? ""),
         label(".axis", MARGIN.left, 10, "start", data.yName ?? ""),
-        data.diagonal ? lineFrom(".diagonal", [X(x0), Y(x0)], [X(x1), Y(x1)]) : null,
     ];
 }
 

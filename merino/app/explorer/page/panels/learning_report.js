@@ -1,4 +1,4 @@
-// What learning found: errors and weights by step, the verdict, the weights, and calibration; and what pieces are worth in
+// What learning found: errors and weights by step, the verdict, and the weights; and what pieces are worth in
 // the games that were opened, as `merino points` has it.
 
 import { COLOURS, chart } from "../base/chart.js";
@@ -49,17 +49,6 @@ function pathData(read) {
     return { series, yName: "change of the weight, centipawns", ...axisOf(all) };
 }
 
-/** Points scored by points predicted, before and after learning. */
-function calibrationData({ calibration: { before, after } }) {
-    const dots = (bins) => bins.map((bin) => [bin.predicted, bin.scored, INTERVAL * bin.error]);
-    const series = [
-        { name: "Before learning", colour: "var(--faint)", kind: "dots", points: dots(before) },
-        { name: "After learning", colour: COLOURS[0], kind: "dots", points: dots(after) },
-    ];
-    const names = { xName: "points predicted for White", yName: "points scored", yDigits: 1 };
-    return { series, x: [0, 1], y: [0, 1], diagonal: true, ...names };
-}
-
 /** The lines of the weights, the two values of a term one after the other. */
 function inPairs(lines) {
     const base = (line) => line.name.replace(/_[me]g$/, "");
@@ -102,16 +91,13 @@ function folded(title, ...content) {
     return box;
 }
 
-/** What learning found: verdict, weights with their intervals, and calibration. */
-export function learnedSections(record, calibrationChart) {
-    const { summary, calibration } = record;
+/** What learning found: the verdict, and weights with their intervals. */
+export function learnedSections({ summary }) {
     const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
     const rows = free.map(weightRow);
-    const title = "Calibration: points scored against points predicted"; // without results there is none
     return [
         h("p#learn-verdict.summary", verdictOf(summary)),
         folded("All weights", plainTable("learned", HEADS, rows), note(LEGEND)),
-        calibration.after.length ? folded(title, calibrationChart) : null,
     ];
 }
 
@@ -168,6 +154,5 @@ export function changedTable({ weights }) {
 export const chartsOf = (read) => ({
     errors: chart({ label: "Error by step", height: 210, read: () => errorData(read()) }),
     paths: chart({ label: "Weights by step", height: 230, read: () => pathData(read()) }),
-    calibration: chart({ label: "Calibration", height: 320, read: () => calibrationData(read().record) }),
     balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(read().points) }),
 });

@@ -224,7 +224,7 @@ function drawPanel() {
     );
     drawPart("learn-watch", working || steps.length || record, () => {
         byId("learn-graphs").hidden = !steps.length && !record;
-        replace(byId("learn-report"), record ? learnedSections(record, charts.calibration) : null);
+        replace(byId("learn-report"), record ? learnedSections(record) : null);
         showState();
     });
     drawPart("learn-match", taught, drawMatch);

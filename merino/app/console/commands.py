@@ -23,7 +23,6 @@ from merino.core.common.text import counted, did_you_mean, words_of
 from merino.engine.notation import games, san
 from merino.engine.report import static
 from merino.engine.report import text as report_text
-from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weights
@@ -258,15 +257,6 @@ def hint(session: Session) -> None:
     session.say(f"hint: {session.terminal.bold(best)}")
 
 
-@command("stop ?", Section.PLAY)
-def stop(session: Session) -> None:
-    """Make the engine move at once while it thinks.
-
-    Ctrl-C and Enter do the same.
-    """
-    session.say("The engine is not thinking. While it thinks, Enter or Ctrl-C makes it move at once.")
-
-
 @command("resign", Section.PLAY, ends_game=True)
 def resign(session: Session) -> None:
     """Resign for the side to move."""
@@ -290,30 +280,22 @@ def draw(session: Session) -> None:
     session.declare(DRAW_AGREED)
 
 
-@command("moves", Section.PLAY, "[SQUARE|eval|search] [HOW ...]")
+@command("moves", Section.PLAY, "[eval|search] [HOW ...]")
 def moves(session: Session, arguments: str) -> None:
-    """List the legal moves, or those from a square.
+    """List the legal moves.
 
     `moves eval` ranks them by the static evaluation after each move and shows what each changes; `moves search` ranks
     them by a search and shows the principal variations. `moves eval --shapley` shows what pieces gain instead;
     `moves -h` lists all options.
     """
-    if arguments.startswith(("eval", "search", "-")):
+    if arguments:
         from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
         explaining.rank(session, words_in(arguments))
         return
-    legal = session.position.legal_moves
-    where = ""
-    if arguments:
-        origin = square(arguments)
-        legal = [move for move in legal if move.from_square == origin]
-        where = f" from {bitboard.SQUARE_NAMES[origin]}"
-    if not legal:
-        session.say(f"There is no legal move{where}.")
-        return
-    names = sorted(san.san_moves(session.position, legal))
-    session.say(textwrap.fill(f"{counted(len(names), 'move')}{where}: {' '.join(names)}", session.text_width))
+    names = sorted(san.san_moves(session.position, session.position.legal_moves))
+    text = f"{counted(len(names), 'move')}: {' '.join(names)}" if names else "There is no legal move."
+    session.say(textwrap.fill(text, session.text_width))
 
 
 @command("history", Section.PLAY)
@@ -612,15 +594,6 @@ def count_leaves(session: Session, arguments: str) -> None:
     """
     depth = whole_number(arguments, "the depth", 1, MAX_PERFT_DEPTH)
     perft.print_divide(session.position, depth, session.say)
-
-
-@command("bench", Section.EXPLAIN)
-def bench(session: Session) -> None:
-    """Search a fixed set of positions and print node count and speed.
-
-    The node count is the same on every machine and identifies the version.
-    """
-    run_bench(session.say)
 
 
 @command("weights", Section.ENGINE, "[ACTION [FILE]]")

@@ -325,8 +325,9 @@ def test_every_step_of_every_round_has_a_seed_of_its_own():
 
 def test_pictures_of_a_run_are_drawn(tmp_path, poor):
     pytest.importorskip("matplotlib")
-    state = improved(tmp_path / "run", poor).state
-    proven = tuple(replace(found, verdict="H1", elo=30.0, elo_error=9.0) for found in state.rounds)
-    for name in plots.IMPROVE_PICTURES:
-        for each in (replace(state, rounds=(state.rounds[0], proven[1])), replace(state, rounds=())):
-            assert plots.draw(each, plots.IMPROVE_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
+    state = improved(tmp_path / "run", poor, rounds=1).state
+    proven = replace(state.rounds[0], number=2, verdict="H1", elo=30.0, elo_error=9.0)
+    for picture in plots.IMPROVE_PICTURES.values():
+        for rounds in ((state.rounds[0], proven), ()):
+            drawn = plots.draw(replace(state, rounds=rounds), picture, ".svg")
+            assert drawn.lstrip().startswith(b"<?xml")

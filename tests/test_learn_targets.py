@@ -365,8 +365,11 @@ def block_of(positions: np.ndarray) -> PositionBlock:
 
 
 def test_a_random_move_position_is_a_legal_move_away_and_never_in_check():
-    positions = records([board for board in playouts(5, 200) if not board.is_check()])
-    found = with_random_moves(block_of(positions))
+    stalemate = parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    assert len(with_random_moves(block_of(stalemate))) == 1
+    positions = records([board for board in playouts(5, 100) if not board.is_check()])
+    found, again = with_random_moves(block_of(positions)), with_random_moves(block_of(positions))
+    assert np.array_equal(found.positions, again.positions), "the same each time"
     are_random = found.scores == pgn_tokens.NO_SCORE
     assert len(found) - len(positions) == are_random.sum() > 0.8 * len(positions)
     assert np.array_equal(found.positions[~are_random], positions)
@@ -377,17 +380,6 @@ def test_a_random_move_position_is_a_legal_move_away_and_never_in_check():
         for copy, move in zip(after, position.legal_moves, strict=True):
             copy.push(int(move))
         assert to_fen(found_position.reshape(1)) in [copy.fen() for copy in after]
-
-
-def test_random_moves_are_the_same_each_time():
-    positions = records(playouts(6, 50))
-    one, other = with_random_moves(block_of(positions.copy())), with_random_moves(block_of(positions.copy()))
-    assert np.array_equal(one.positions, other.positions)
-
-
-def test_without_a_legal_move_there_is_no_random_move_position():
-    stalemate = parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
-    assert len(with_random_moves(block_of(stalemate))) == 1
 
 
 def test_a_cache_with_random_moves_is_used_unless_results_count(tmp_path):
@@ -544,7 +536,7 @@ def games() -> bytes:
 
 def test_the_weights_of_a_set_are_learned_from_games(start, capsys):
     words = ["learn", str(few_games(start.parent)), "1", str(len(FULL)), "--phases", "2", "--weights", str(start)]
-    assert main([*words, "--no-cache", "--no-match", "--json"]) == 0
+    assert main([*words, "--no-cache", "--no-match", "--json", "--per-game", "5"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert len(summary["weights"]) == 2 * len(FULL) and summary["valid_after"] < summary["valid_before"]
     terms, learned = load_any(start)

@@ -152,8 +152,7 @@ def _blocks_in(source: Source) -> Iterator[np.ndarray]:
 
 def _of_lines(source: Source) -> Iterator[np.ndarray]:
     """The positions of lines of text, SCORED[n] at a time; raises PackedError for the first that is none."""
-    lines = 0
-    for text in source.lines():
+    for text, lines in source.numbered_lines():
         found = labelled.read_labelled(text, lines, in_check=True)
         faults = {fault.line: fault.text for fault in found.faults}
         results = np.rint(2 * found.results)
@@ -169,7 +168,6 @@ def _of_lines(source: Source) -> Iterator[np.ndarray]:
         numbers = found.games % np.uint64(GAMES) + np.uint64(1)
         records["game"] = np.where(found.games == labelled.NO_GAME, 0, numbers)
         yield records
-        lines += sources.count_lines(text)
 
 
 def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:

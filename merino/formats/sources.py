@@ -207,6 +207,13 @@ class Source:
         if rest:
             yield rest
 
+    def numbered_lines(self) -> Iterator[tuple[bytes, int]]:
+        """The pieces of `lines`, and how many lines are before each."""
+        before = 0
+        for text in self.lines():
+            yield text, before
+            before += count_lines(text)
+
 
 def _state_of(file: io.BufferedReader) -> tuple[int, int]:
     """The size of a file and the time of its last change."""

@@ -176,11 +176,6 @@ class Summary:
     tried: tuple[Tried, ...] = ()
     ranks: Ranks | None = None
 
-    @property
-    def is_worse(self) -> bool:
-        """Whether the new weights predict games kept aside worse than the old ones."""
-        return self.gain < 0 or self.valid_after > self.valid_before
-
     def as_json(self) -> dict[str, object]:
         """Plain data for `json.dumps`; an infinite Elo is null."""
         tried = [

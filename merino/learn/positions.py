@@ -265,14 +265,13 @@ def _one_of_each(piece: pgn_games.GamesText) -> np.ndarray:
 
 
 def _of_labelled(source: sources.Source) -> Iterator[np.ndarray]:
-    lines, seen = 0, np.zeros(0, dtype=np.uint64)
-    for text in source.lines():
+    seen = np.zeros(0, dtype=np.uint64)
+    for text, lines in source.numbered_lines():
         read = labelled.read_labelled(text, lines)
         is_named = read.games != labelled.NO_GAME
         chosen = drawn(read.positions["key"], read.games, 1) & ~np.isin(read.games, seen)
         seen = np.union1d(seen, read.games[is_named])
         yield read.positions[chosen | ~is_named]
-        lines += sources.count_lines(text)
 
 
 @dataclass(frozen=True)

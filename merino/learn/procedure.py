@@ -275,7 +275,8 @@ class _LearnRun:
         """
         say, learned, paths = self.events.say, judged.learned, self.paths
         if not learned.accepted:
-            why = "the error got worse" if judged.summary.is_worse else "the gain is not beyond doubt"
+            is_worse = judged.summary.gain < 0 or judged.summary.valid_after > judged.summary.valid_before
+            why = "the error got worse" if is_worse else "the gain is not beyond doubt"
             say(f"Not accepted: on games not learned from, {why}. The weights stay as they were.")
             say(
                 f"What may help: more games than these {judged.summary.games}, best Merino's own (merino selfplay 5000 "

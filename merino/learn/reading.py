@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -221,7 +221,9 @@ class FileReader:
     def _read_labelled(self, source: sources.Source, cache: Cache | None = None) -> None:
         draws = Selection() if is_cache(source.head) else self._options.selection  # what a cache has was drawn before
         parts = list[Drawn]()
-        for part, drawn in work.in_order(lambda piece: labelled_part(self._options, draws, *piece), _texts(source)):
+        for part, drawn in work.in_order(
+            lambda piece: labelled_part(self._options, draws, *piece), source.numbered_lines()
+        ):
             self._add(source, part)
             parts.append(drawn)
         keys, codes, usable, results, unnamed = map(np.concatenate, zip(*parts, strict=True))
@@ -290,14 +292,6 @@ def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, 
         has_score = block.scores != pgn_tokens.NO_SCORE
         block = block.chosen(has_score)
     return block, has_score
-
-
-def _texts(source: sources.Source) -> Iterator[tuple[bytes, int]]:
-    """The lines of a file, some thousand at a time, and how many are before them."""
-    lines = 0
-    for text in source.lines():
-        yield text, lines
-        lines += sources.count_lines(text)
 
 
 def _write(file: IO[bytes], content: bytes, path: Path) -> None:

@@ -167,7 +167,7 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     bad = refused(page.get("/api/explain", params={"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}))
     assert bad == "Black has 0 kings, not 1"
     illegal = refused(post(page, "move", fen=start, move="Nf4"))
-    assert illegal.startswith("Nf4: no knight of White's can reach f4; legal knight moves: Na3")
+    assert illegal.startswith("Nf4: no knight of White's can reach f4; legal moves: Na3")
     assert refused(post(page, "move", fen=start, moves=["e2e5"], move="e4")).startswith("e2e5 is not")
     assert "without a file of games" in refused(page.get("/api/games"))
     assert refused(post(page, "game", text=" ")) == "the text is not a game"

@@ -14,7 +14,7 @@ from numba.core.caching import NullCache
 from merino.core.compiled import cache, jit
 from merino.engine.search.warmup import parts
 from tests.mutants import link
-from tests.test_cache import answer, script, start
+from tests.test_cache import compiled, filled, script, start
 
 
 @jit.kernel
@@ -85,7 +85,7 @@ def test_with_bounds_checks_a_negative_index_is_an_error(tmp_path):
 ROOT = Path(__file__).resolve().parent.parent
 GAMES = '[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-0\n\n'
 
-__all__ = ["script"]  # a fixture
+__all__ = ["compiled", "filled", "script"]  # fixtures
 
 ENTRIES_BY_DAMAGE = """
 from merino.core.compiled.jit import entry
@@ -152,17 +152,15 @@ def answers_of(process):
 
 
 @pytest.mark.parametrize("blocked", ["file", "folder"])
-def test_code_that_cannot_be_kept_stops_nothing_and_is_kept_nowhere_else(script, tmp_path, blocked):
-    home = tmp_path / "home"
-    answer(start(script, home))
-    (file,) = home.rglob("*.code")
+def test_code_that_cannot_be_kept_stops_nothing_and_is_kept_nowhere_else(script, filled, blocked):
+    (file,) = filled.rglob("*.code")
     if blocked == "file":
         file.unlink()
         file.mkdir()
     else:
         shutil.rmtree(file.parent)
         file.parent.write_text("in the way")
-    process = start(script, home)
+    process = start(script, filled)
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0 and out.split()[:2] == ["42", "0"]
     said = {
@@ -198,12 +196,11 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
     for tally, content in tallies.items():
         tally.unlink()  # it is damaged in place, and its other name is that of the code in use
         tally.write_bytes(content)
-    for damage in (cut, overwrite):
-        for tally in tallies:
-            damage(tally)
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        (tally,) = (path for path in tallies if f"{path} is damaged" in done.stderr)
-        assert len(tally.read_bytes()) == pytest.approx(len(tallies[tally]), rel=0.01)
+    for tally in tallies:
+        overwrite(tally)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    (tally,) = (path for path in tallies if f"{path} is damaged" in done.stderr)
+    assert len(tally.read_bytes()) == pytest.approx(len(tallies[tally]), rel=0.01)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and "damaged" not in done.stderr

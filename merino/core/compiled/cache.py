@@ -103,19 +103,13 @@ def _note_use(folder: Path) -> None:
 
 
 def remove_stale(folder: Path) -> int:
-    """Delete the sibling caches of `folder` that nobody has used for a month; returns how many.
-
-    Those of this version stay: whoever plays with it may learn with it tomorrow.
-    """
+    """Delete the sibling caches of `folder` that nobody has used for a month; returns how many."""
     limit = time.time() - STALE_AFTER_DAYS * 86400
     siblings = [folder.with_name(name) for name in names_in(folder.parent) if _NAME.fullmatch(name)]
-    unused = {sibling for sibling in siblings if sibling != folder and _is_unused(sibling, limit)}
-    ours = {sibling for sibling in unused if sibling.name in _names_of_this_version()}
-    for sibling in ours:
-        _note_use(sibling)
-    for sibling in unused - ours:
+    unused = [sibling for sibling in siblings if sibling != folder and _is_unused(sibling, limit)]
+    for sibling in unused:
         shutil.rmtree(sibling, ignore_errors=True)
-    return len(unused - ours)
+    return len(unused)
 
 
 def _is_unused(folder: Path, since: float) -> bool:
@@ -123,12 +117,6 @@ def _is_unused(folder: Path, since: float) -> bool:
         return is_folder(folder) and folder.stat().st_mtime < since
     except OSError:
         return False  # another process has just deleted it
-
-
-@cache
-def _names_of_this_version() -> set[str]:
-    """The names of the folders of all groups."""
-    return {fingerprint(group, *_versions(checks)) for group in CACHE_GROUPS for checks in (False, True)}
 
 
 def remove_all() -> Iterator[Path]:

@@ -53,7 +53,7 @@ _CAPS = {"depth": 7, "nodes": 20_000, "perft": 4, "mate": 2, "movetime": 50, "ha
 _LONG = re.compile(rf"(?i)\b({'|'.join(_CAPS)})((?:\s+value)?\s+)([+-]?\w[\w.]*)")
 # What comes before our own `isready`, and its answer: a batch may contain `isready` too.
 _MARKER, _ANSWER = ("debug on", "end-of-batch", "debug off"), "info string unknown command: 'end-of-batch'"
-_WRITES_FILES = re.compile(r"(?i)export_weights|log\s+file")
+_WRITES_FILES = re.compile(r"(?i)log\s+file")
 _OUTSIDE = re.compile(r"[/~]")  # in the name of a file that may lie outside the folder of the process
 FILE_OPTIONS = tuple(option.name for option in options.OPTIONS.values() if option.opens is not None)
 ODD_NAMES = (*_words("folder pipe socket circle gone huge text zeros cut.net short.bin ."), "", "a  b")
@@ -95,7 +95,6 @@ class Lines:
             (self.go, 25),
             (self.option, 15),
             (lambda: f"setoption name {self.draw.choice(FILE_OPTIONS)} value {self.path()}", 8),
-            (lambda: f"export_weights {self.path()}", 1),
             (self.words, 20),
             (self.junk, 8),
             (self.long_line, 1),

@@ -170,7 +170,7 @@ def test_d_shows_board_fen_key_and_checkers(engine):
 def test_help_names_every_command(engine):
     engine.send("help")
     names = {line.split()[0] for line in engine.sync()}
-    assert {"uci", "isready", "position", "go", "stop", "d", "eval", "bench", "export_weights", "help"} <= names
+    assert {"uci", "isready", "position", "go", "stop", "d", "eval", "bench", "perft", "help"} <= names
     engine.send("help go")
     (line,) = engine.sync()
     assert line.startswith("go [LIMITS]")
@@ -201,11 +201,6 @@ def test_a_script_that_ends_without_quit_or_line_end_gets_its_move():
     assert done.output[-1].startswith("bestmove")
 
 
-def test_no_arguments_on_a_pipe_mean_uci():
-    done = run_merino(given=b"uci\nquit\n")
-    assert (done.code, done.output[-1], done.errors) == (0, "uciok", "")
-
-
 def test_a_command_given_as_arguments_is_run_to_its_end():
     done = run_merino("go", "depth", "5")
     assert done.code == 0
@@ -214,7 +209,7 @@ def test_a_command_given_as_arguments_is_run_to_its_end():
 
 
 def test_a_command_given_as_arguments_that_fails_has_exit_code_1():
-    done = run_merino("export_weights", "nowhere/weights.txt")
+    done = run_merino("position", "nowhere")
     assert done.code == 1
     assert done.output[-1].startswith("info string error: ")
 

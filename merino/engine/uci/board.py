@@ -8,14 +8,9 @@ from collections.abc import Callable, Iterator
 from merino.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.perft import print_divide
-from merino.core.common.about import __version__
-from merino.core.common.files import user_path, write_fault
 from merino.engine.search.bench import run_bench
 from merino.engine.uci.go import parse_go
-from merino.engine.uci.output import Output
 from merino.engine.uci.session import UciSession
-from merino.eval.evaluation import Evaluation
-from merino.eval.linear.weights import EXPORTED
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -90,27 +85,6 @@ def evaluate(session: UciSession, _: str, position: Position) -> None:
 def bench(session: UciSession, _: str) -> None:
     """The same as `merino bench`."""
     session.run_in_background(lambda is_stopped: run_bench(session.output.say, is_stopped=is_stopped))
-
-
-def export_weights(session: UciSession, text: str) -> None:
-    """Write the weights in use to the file named."""
-    if not text.strip():
-        session.output.error("export_weights: expected the name of a file")
-        return
-    runtime = session.ready()
-    header = [f"{EXPORTED} {__version__} from {runtime.weights_file}"]
-    session.write(functools.partial(_save, runtime.evaluation, text.strip(), header, session.output))
-
-
-def _save(evaluation: Evaluation, name: str, header: list[str], output: Output) -> None:
-    """Write an evaluation to the file of this name, and say so or why not."""
-    try:
-        file = user_path(name).absolute()
-        evaluation.save(file, header)
-    except OSError as error:
-        output.error(write_fault(error, name))
-    else:
-        output.info(f"weights written to {file}")
 
 
 def _read_position(words: list[str]) -> Position:

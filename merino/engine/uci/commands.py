@@ -34,7 +34,6 @@ EXTRAS = (
     Command("eval", f"{_BOARD}:evaluate", "Show the static evaluation term by term."),
     Command("bench", f"{_BOARD}:bench", "Search fixed positions; print the node count and the speed."),
     Command("perft N", f"{_BOARD}:perft", "Count the leaf nodes N plies ahead, by root move."),
-    Command("export_weights FILE", f"{_BOARD}:export_weights", "Write the weights in use to a file."),
     Command("help [COMMAND]", f"{_HERE}:show_help", "Show this list."),
 )
 

@@ -105,7 +105,6 @@ class UciSession:
         # Long work such as perft, which must not keep the GUI from `stop`.
         self._jobs = threads.OneThread("background job")
         self._jobs_stopped = threading.Event()
-        self._writer = threads.OneThread("files")  # of what commands write; nothing stops it
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, OptionSetting] = {}  # by name; they wait for an idle engine, or for their file
@@ -268,11 +267,6 @@ class UciSession:
         stopped = self._jobs_stopped
         self._jobs.run(lambda: stopped.is_set() or work(stopped.is_set))
 
-    def write(self, work: Callable[[], object]) -> None:
-        """Do work that writes a file, after what was to be written before; a slow disk is waited for only a glance."""
-        self._writer.run(work)
-        self._writer.wait(GLANCE_SECONDS)
-
     def stop(self) -> None:
         """Let a running search give its move now, and background jobs end."""
         self.cold.stop_waiting()
@@ -290,7 +284,6 @@ class UciSession:
         self.cold.wait()
         threads.until_set(self._bestmove_said)
         self._jobs.wait()
-        self._writer.wait()
 
     def end_search(self) -> None:
         """Stop a running search and wait for its move."""
@@ -307,14 +300,12 @@ class UciSession:
         if self.cold.is_cold or self._loaded.is_set():  # else a `go` has to wait for the engine
             self.cold.wait(seconds)
         self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
-        self._writer.wait(max(0.0, deadline - time.monotonic()))
         self.output.close(max(0.0, deadline - time.monotonic()))
 
     def finish(self) -> None:
         """Wait without a limit for the move of a `go` that waits for the engine, for background jobs, and for files."""
         self.cold.stop()
         self._jobs.wait()
-        self._writer.wait()
 
     def _stop_jobs(self) -> None:
         self._jobs_stopped.set()

@@ -30,8 +30,8 @@ ENDINGS = (".txt", ".net")  # of weights and nets
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
 # What begins comments on the origin of weights, which hold names of files.
 LEARNED, IMPROVED = "Learned by Merino on", "Learned by merino improve:"
-EXPORTED, SAVED = "Exported by Merino", "Saved by Merino's console; loaded from"
-_ORIGINS = "|".join((LEARNED, IMPROVED, EXPORTED, SAVED))
+SAVED = "Saved by Merino's console; loaded from"
+_ORIGINS = "|".join((LEARNED, IMPROVED, SAVED, "Exported by Merino"))
 EARLIER = "The comments below are older than these values."
 _OUR_COMMENTS = re.compile(
     rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms .*\n)?"

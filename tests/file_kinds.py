@@ -35,7 +35,7 @@ from merino.app.explorer.state import ServerState
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
-from merino.core.common.sealed import as_json, as_npz, from_npz, sealed
+from merino.core.common.sealed import as_json, sealed
 from merino.engine.search.strength import at_elo
 from merino.engine.tables.book import Book, BookError
 from merino.eval.families import default, load
@@ -43,13 +43,15 @@ from merino.eval.linear import family, registry
 from merino.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
 from merino.eval.linear.weights import load as load_weights
 from merino.eval.net.file import ALIGNMENT, MAGIC, as_bytes
-from merino.eval.net.network import QA, QB, Shape, quantised
+from merino.eval.net.network import QA, QB, Shape
 from merino.formats import packed, packed_files, pgn_games, sources
 from merino.formats.openings import FileOpenings, OpeningError, read_tasks
 from merino.formats.scored_games import as_viriformat, scored_games
+from merino.lab.arrays import as_npz, from_npz
 from merino.lab.nets import night, training
 from merino.lab.nets.net_command import positions_of as positions_of_net
 from merino.lab.nets.night import load_state as load_night
+from merino.lab.nets.quantising import quantised
 from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, hint_for, load_progress
 from merino.lab.points.games import PointsRequest, Vectors, read_source, render_matrix
 from merino.lab.tune import parameters, tuning

@@ -17,12 +17,13 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.common.files import lock
-from merino.core.common.work import ClusterAddress, Needs, RunName, WorkError, at_work, stop_here, threads
+from merino.core.common.work import Needs, RunName, WorkError, at_work, stop_here, threads
 from merino.eval.families import default, load_net
 from merino.eval.linear import own_file, sets
 from merino.eval.net import family, play
 from merino.formats.openings import OpeningError
 from merino.lab.cluster import connection, workers
+from merino.lab.cluster.connection import ClusterAddress
 from merino.lab.cluster.workers import Workers, difference, identity, inspect
 from merino.lab.tune.tuning import Tune, play_tune
 from merino.match import runner, statistics

@@ -28,7 +28,8 @@ from merino.eval.families import default, from_identity, load_evaluation
 from merino.eval.linear import compiled
 from merino.eval.net import updates
 from merino.eval.net.family import NetEvaluation
-from merino.eval.net.network import Shape, quantised
+from merino.eval.net.network import Shape
+from merino.lab.nets.quantising import quantised
 from tests.material_family import MaterialEvaluation
 from tests.test_net import random_weights
 

@@ -15,6 +15,8 @@ from merino.core.board.fen import parse_fen
 from merino.core.compiled.jit import entry
 from merino.eval.net import blocks, view
 from merino.eval.net.features import FeatureError, features
+from merino.lab.nets import gradient
+from merino.lab.nets.features_command import words_of
 
 SIZES = {
     "ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206, "KING": 64,
@@ -127,7 +129,7 @@ def records(positions: list[chess.Board]) -> np.ndarray:
 def _both_ways(positions, seen, turned):
     view.look(positions[0], 1, seen)
     view.look(positions[0], 0, turned[0])
-    view.look_back(turned[0], turned[1])
+    gradient.look_back(turned[0], turned[1])
 
 
 @pytest.mark.parametrize("name", NAIVE)
@@ -150,7 +152,7 @@ def test_blocks_have_the_sizes_of_the_thesis(name: str) -> None:
 def test_the_example_of_the_thesis() -> None:
     record = parse_fen(THESIS_BOARD)
     files = features("H")
-    said = [files.words(int(index)) for index in files.active(record)[0][0]]
+    said = [words_of(files, int(index)) for index in files.active(record)[0][0]]
     assert said == [
         "own pawn on file a", "other pawn on file a", "own knight on file c", "own king on file c",
         "other king on file c", "own pawn on file d", "other bishop on file h",
@@ -160,19 +162,19 @@ def test_the_example_of_the_thesis() -> None:
 @pytest.mark.parametrize("name", NAIVE)
 def test_each_index_has_words_of_its_own(name: str) -> None:
     found = features(name)
-    assert len({found.words(index) for index in range(found.size)}) == found.size
+    assert len({words_of(found, index) for index in range(found.size)}) == found.size
 
 
 def test_words_say_what_is_on_the_board() -> None:
     found = features("KING*ALL+MC")
     white, _ = found.active(parse_fen("8/8/8/8/8/1k6/1p6/1K6 w - - 0 1"))[0]
-    assert found.words(int(white[0])) == "own king on b1 and own king on b1"
-    assert "squares that own king can move to: 0" in [found.words(int(index)) for index in white]
+    assert words_of(found, int(white[0])) == "own king on b1 and own king on b1"
+    assert "squares that own king can move to: 0" in [words_of(found, int(index)) for index in white]
     with pytest.raises(IndexError):
-        found.words(found.size)
+        words_of(found, found.size)
     groups = features("MIRRORED(KING8)")
-    assert groups.words(3) == "own king on d1 or e1 (mirrored)"
-    assert groups.words(6) == "own king in group 6, between a3 and h4 (mirrored)"
+    assert words_of(groups, 3) == "own king on d1 or e1 (mirrored)"
+    assert words_of(groups, 6) == "own king in group 6, between a3 and h4 (mirrored)"
 
 
 def test_what_a_side_sees_turned_is_what_the_other_sees() -> None:

@@ -4,22 +4,23 @@ import numpy as np
 import pytest
 
 from merino.core.compiled import jit, lanes
+from merino.lab.nets import gradient as floats
 
 
 @jit.entry
 def _clip(source, target):
-    lanes.store_floats(target, lanes.clipped_floats(lanes.load_floats(source)))
+    floats.store_floats(target, floats.clipped_floats(floats.load_floats(source)))
 
 
 @jit.entry
 def _choose(source, target):
-    lanes.store_floats(target, lanes.where_inside(lanes.load_floats(source), lanes.load_floats(target)))
+    floats.store_floats(target, floats.where_inside(floats.load_floats(source), floats.load_floats(target)))
 
 
 @jit.entry
 def _combine(source, target, factor):
-    lanes.store_floats(
-        target, lanes.load_floats(target) + lanes.floats_of(np.float32(factor)) * lanes.load_floats(source)
+    floats.store_floats(
+        target, floats.load_floats(target) + floats.floats_of(np.float32(factor)) * floats.load_floats(source)
     )
 
 
@@ -30,7 +31,7 @@ def _greatest(address):
 
 @jit.entry
 def _sum(source):
-    return lanes.sum_of_floats(lanes.load_floats(source))
+    return floats.sum_of_floats(floats.load_floats(source))
 
 
 def _address(row):
@@ -40,7 +41,7 @@ def _address(row):
 @pytest.fixture
 def rows():
     generator = np.random.default_rng(3)
-    found = (4 * generator.random((2, lanes.FLOAT_LANES)) - 2).astype(np.float32)
+    found = (4 * generator.random((2, floats.FLOAT_LANES)) - 2).astype(np.float32)
     found[0, :4] = 0, 1, -0.0, 2
     return found
 

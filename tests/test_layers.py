@@ -58,7 +58,7 @@ OWN_FILES = {
     "engine.search.choice:people": "a file of Merino's own",
     "engine.search.strength:": "a file of Merino's own",
     "engine.syzygy.table_files:_read": "maps a file that has come through the door",
-    "core.common.sealed:from_npz": "an archive in memory",
+    "lab.arrays:from_npz": "an archive in memory",
     "core.common.terminal:_give_up": "the null device",
     "core.common.terminal:open_closed_streams": "the null device",
     "core.compiled.cache:fingerprint": "the sources of Merino",

@@ -27,12 +27,10 @@ from merino.eval.net.network import (
     Network,
     Quanta,
     Shape,
-    exact_scores,
-    finest,
     largest_sum,
     output_for,
-    quantised,
 )
+from merino.lab.nets.quantising import exact_scores, finest, plain_scores, quantised
 from tests.test_features import boards, records
 
 SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))
@@ -56,7 +54,7 @@ every_shape = pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SH
 def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
     found = NetEvaluation(net).white_scores(positions)
-    assert found == pytest.approx(net.plain_scores(positions), abs=1e-6)
+    assert found == pytest.approx(plain_scores(net, positions), abs=1e-6)
     if not shape.piece_values:
         assert net.quanta.is_fine and found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=4)
         coarse = whole_numbers(shape, net.as_floats, Quanta(QA, 100))
@@ -220,7 +218,7 @@ def test_weights_with_which_play_would_overflow_are_refused(shape: Shape, layer:
     net = Network(shape, weights, 200.0, quanta=Quanta(qa, QB))
     positions = records(boards(20))
     found = NetEvaluation(read_net(as_bytes(net))).white_scores(positions)
-    assert found == pytest.approx(net.plain_scores(positions), abs=1e-6) and found.any()
+    assert found == pytest.approx(plain_scores(net, positions), abs=1e-6) and found.any()
     weights[layer].flat[-1] = most + 1
     with pytest.raises(NetError, match=f"'{layer}' has a weight of {most + 1} .* more than {most}$"):
         read_net(as_bytes(net))

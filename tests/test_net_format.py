@@ -10,7 +10,8 @@ from merino.core.board.fen import parse_fen
 from merino.engine.search.bench import POSITIONS
 from merino.eval.families import find_net, load_net
 from merino.eval.net.file import as_bytes, save_net
-from merino.eval.net.network import Shape, quantised
+from merino.eval.net.network import Shape
+from merino.lab.nets.quantising import quantised
 from merino.lab.nets.starting import random_layers
 from tests.test_docs import ROOT
 

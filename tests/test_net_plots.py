@@ -11,13 +11,13 @@ import pytest
 from merino.core.common.command import CommandError
 from merino.eval.net import file, network
 from merino.lab import plots
-from merino.lab.nets import starting
+from merino.lab.nets import quantising, starting
 from merino.lab.plots import run_plot
 from tests.test_features import records
 
 
 def save(path: Path, shape: network.Shape) -> Path:
-    file.save_net(network.quantised(shape, starting.random_layers(shape, 1), 200.0, {}), path)
+    file.save_net(quantising.quantised(shape, starting.random_layers(shape, 1), 200.0, {}), path)
     return path
 
 
@@ -26,8 +26,8 @@ def write_log(net: Path, errors: Iterable[tuple[int, float]]) -> None:
     plots.log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-SHAPES = [network.Shape(name, 8) for name in ("H+ALL", "MIRRORED(ALL)", "MIRRORED(KING8*ALL)", "H+V")]
-SHAPES += [network.Shape("ALL", 8, 4), network.Shape("ALL", 8, piece_values=True)]
+SHAPES = [network.Shape("H+V", 8), network.Shape("MIRRORED(KING8*ALL)", 8), network.Shape("ALL", 8, 4)]
+SHAPES.append(network.Shape("ALL", 8, piece_values=True))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -60,14 +60,14 @@ def test_weights_by_square_are_those_of_the_pieces_seen_there(name: str) -> None
         rows |= set(with_rook.tolist()) - set(without.tolist())
     layers = {layer: np.zeros(size) for layer, size in shape.layers().items()}
     layers["inputs"][sorted(rows), 1] = 0.5
-    found = plots.weights_by_square(network.quantised(shape, layers, 200.0, {}))
+    found = plots.weights_by_square(quantising.quantised(shape, layers, 200.0, {}))
     assert found[1, 6, 3, 1, 1] == 0.5 and found.sum() == 0.5  # file b, rank 7, a rook of the other side
 
 
 def test_the_picture_of_neurons_says_what_board_it_shows() -> None:
     titles = {}
     for name in ("ALL", "MIRRORED(ALL)", "MIRRORED(KING8*ALL)"):
-        net = network.quantised(shape := network.Shape(name, 2), starting.random_layers(shape, 1), 200.0, {})
+        net = quantising.quantised(shape := network.Shape(name, 2), starting.random_layers(shape, 1), 200.0, {})
         figure = pytest.importorskip("matplotlib.figure").Figure()
         plots.NET_PICTURES["neurons"](figure, plots.NetRun(Path("my.net"), net, ()))
         titles[name] = figure.get_suptitle()
@@ -87,7 +87,7 @@ def test_the_strongest_neurons_are_those_that_move_the_score_most() -> None:
     layers = starting.random_layers(shape, 1)
     layers["output"][:] = 0.01
     layers["output"][0, [3, 16 + 9]] = 0.9, -1.0  # one in the view of the mover, one in the other
-    found = plots.strongest(network.quantised(shape, layers, 200.0, {}))
+    found = plots.strongest(quantising.quantised(shape, layers, 200.0, {}))
     assert len(found) == plots.STRONGEST and set(found[:2]) == {3, 9}
 
 
@@ -95,7 +95,7 @@ def test_with_two_layers_the_strongest_neurons_have_large_weights_behind_them() 
     shape = network.Shape("ALL", 8, 16)  # as many neurons in the second layer as outputs of the first
     layers = starting.random_layers(shape, 1)
     layers["middle"][8 + 5, 2] = 3.0
-    assert plots.strongest(network.quantised(shape, layers, 200.0, {}))[0] == 5
+    assert plots.strongest(quantising.quantised(shape, layers, 200.0, {}))[0] == 5
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from merino.eval.families import default, find_net
 from merino.eval.net import family, file, network
 from merino.formats.packed import Filter, PackedError, pack, unpack, with_checks, without_checks
 from merino.formats.packed_files import is_held_out
-from merino.lab.nets import gradient, position_blocks, shapes, starting, training
+from merino.lab.nets import gradient, position_blocks, quantising, shapes, starting, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
 from merino.learn.request import TrainingError
 from tests.test_features import boards, records
@@ -90,7 +90,7 @@ def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
 def test_the_error_is_that_of_the_net_written_plainly(shape: network.Shape) -> None:
     layout, objective = Layout(shape), Objective(0.3, 180.0, 2.6, score_k=120.0)
     vector, chosen = weights_of(layout), sample()[:60]
-    scores = network.exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
+    scores = quantising.exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
     target = 0.3 * chosen["result"] / 2 + 0.7 / (1 + np.exp(-chosen["score"] / 120.0))
     expected = np.mean(np.abs(1 / (1 + np.exp(-scores / 180.0)) - target) ** 2.6)
     with ThreadPoolExecutor(2) as pool:
@@ -241,10 +241,10 @@ def test_a_net_grows_with_the_scores_that_it_has(known: str, wanted: str) -> Non
     small, large, positions = network.parse_shape(known), network.parse_shape(wanted), unpack(sample()[:50])
     start = random_net(small)
     layers = starting.layers_of(start, large, 1)
-    before = network.exact_scores(small, start.as_floats, positions)
-    assert not starting.fault_of_part(small, large) and network.exact_scores(large, layers, positions) == pytest.approx(
-        before, abs=1e-6
-    )
+    before = quantising.exact_scores(small, start.as_floats, positions)
+    assert not starting.fault_of_part(small, large) and quantising.exact_scores(
+        large, layers, positions
+    ) == pytest.approx(before, abs=1e-6)
     if large.hidden > small.hidden:
         assert np.abs(layers["inputs"][:, small.hidden :]).mean() > 0.01
     with pytest.raises(TrainingError, match="the net to start from"):
@@ -254,8 +254,8 @@ def test_a_net_grows_with_the_scores_that_it_has(known: str, wanted: str) -> Non
 def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -> None:
     start, on_the_left = random_net(network.Shape("ALL", 16)), fen.parse_fen("2k5/p6b/8/8/3P4/2K5/P1N5/8 w - - 0 1")
     layers = starting.layers_of(start, network.Shape("MIRRORED(KING8*ALL)", 16), 1)
-    before = network.exact_scores(start.shape, start.as_floats, on_the_left)
-    assert network.exact_scores(network.Shape("MIRRORED(KING8*ALL)", 16), layers, on_the_left) == pytest.approx(
+    before = quantising.exact_scores(start.shape, start.as_floats, on_the_left)
+    assert quantising.exact_scores(network.Shape("MIRRORED(KING8*ALL)", 16), layers, on_the_left) == pytest.approx(
         before, abs=1e-6
     )
 

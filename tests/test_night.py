@@ -20,10 +20,11 @@ from merino.core.common import command, errors, files, sealed
 from merino.eval import evaluation, families
 from merino.eval.net import file as net_files
 from merino.eval.net.file import digest, load_net, save_net
-from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
+from merino.eval.net.network import NetError, Network, Shape, parse_shape
 from merino.formats import packed_files
 from merino.lab import plots
 from merino.lab.nets import gpu, gradient, night, night_command, shapes, starting, training
+from merino.lab.nets.quantising import quantised
 from merino.lab.nets.shapes import SUPPORTED, caution, games_to_teach, supported_by
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.lab.plots import draw

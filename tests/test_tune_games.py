@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 from merino.core.board.fen import START_FEN
-from merino.core.common import errors, sealed, work
+from merino.core.common import errors, work
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.eval import evaluation, families
 from merino.eval.linear.weights import defaults
+from merino.lab import arrays
 from merino.lab.tune import parameters, rules, tuning
 from merino.lab.tune.command import run_spsa
 from merino.lab.tune.methods import METHODS, method_of
@@ -136,7 +137,7 @@ def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(metho
 def saved(path: Path, **changes: np.ndarray) -> Path:
     """A file of a new tune, with other arrays."""
     tuning.Tune.new(configuration()).save(path)
-    path.write_bytes(sealed.as_npz(sealed.from_npz(path.read_bytes()) | changes))
+    path.write_bytes(arrays.as_npz(arrays.from_npz(path.read_bytes()) | changes))
     return path
 
 

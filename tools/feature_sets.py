@@ -28,13 +28,14 @@ import numpy as np
 from merino.app.console import shared
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
-from merino.core.common.work import FORMS, ClusterAddress, Needs
+from merino.core.common.work import Needs
 from merino.engine.search.bench import HASH_MB, POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
+from merino.lab.cluster.connection import FORMS, ClusterAddress
 from merino.lab.nets.feature_costs import BASE, cpu_seconds, medians_in_turns
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.position_blocks import open_blocks

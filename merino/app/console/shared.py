@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from merino.core.common import files, options
-from merino.core.common.command import LAB_EXECUTOR, CommandError, UsageError, errors_named, loaded
+from merino.core.common.command import LAB_ADDRESS, LAB_EXECUTOR, CommandError, UsageError, errors_named, loaded
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
@@ -153,12 +153,10 @@ def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
     return _numbers(words, lambda value: low <= value <= high)
 
 
-def cluster_address(text: str) -> "work.ClusterAddress":
+def cluster_address(text: str) -> Any:
     """A type of option: the address of a cluster."""
-    from merino.core.common import work  # noqa: PLC0415 (with NumPy)
-
     try:
-        return work.ClusterAddress.read(text)
+        return loaded(LAB_ADDRESS).read(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
@@ -262,7 +260,7 @@ def add_concurrency(parser: Parser, unit: str, shown: str = "one per core", clus
 
 @contextmanager
 def cluster_executor(
-    address: "work.ClusterAddress | None", command: str, say: Say, needs: "work.Needs"
+    address: Any, command: str, say: Say, needs: "work.Needs"
 ) -> "Iterator[work.RemoteExecutor | None]":
     """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
 

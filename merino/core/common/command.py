@@ -109,4 +109,6 @@ LAB_SOCKETS = (
     ("/ws/drill", "merino.lab.people.panel:practise"),
 )
 
-LAB_EXECUTOR = "merino.lab.cluster.connection:session"  # gives what plays games on other machines
+# What plays games on other machines, and the kind of its addresses.
+LAB_EXECUTOR = "merino.lab.cluster.connection:session"
+LAB_ADDRESS = "merino.lab.cluster.connection:ClusterAddress"

@@ -2,23 +2,20 @@
 
 A file of JSON has its checksum in the object, a net in its header, a file that grows one with each part. It is CRC-32,
 which is for accidents, not for forgers. Files without one, of Merino 1.0 or of other programs, are read with a warning
-in the log. Named arrays are NumPy's `.npz`, a zip archive, which has a checksum of each.
+in the log.
 
 Rows that are too many for memory go into files without a name: they fill no memory, but what of them was used last, as
 long as there is room. Those files are in the folder for temporary files or in one that is named, and end with the array
 or the process.
 """
 
-import io
 import json
 import logging
 import math
 import mmap
 import os
 import re
-import struct
 import tempfile
-import zipfile
 import zlib
 from collections.abc import Mapping
 from math import prod
@@ -133,36 +130,6 @@ def writable(values: Any) -> Any:
 def finite(value: float | None) -> float | None:
     """The number, None for infinity and no number, which JSON has not."""
     return float(value) if value is not None and math.isfinite(value) else None
-
-
-_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, MemoryError, RuntimeError)
-
-
-def as_npz(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The content of a file with these arrays, the same for the same arrays."""
-    content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, **arrays)
-    return content.getvalue()
-
-
-def from_npz(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays by name; raises DamageError."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {name: io.BytesIO(archive.read(name)) for name in archive.namelist()}  # checks them
-        return {name.removesuffix(".npy"): np.lib.format.read_array(file) for name, file in members.items()}
-    except _FAULTS as error:
-        raise DamageError(f"it is no whole archive of arrays: {error or type(error).__name__}") from error
-
-
-def check_arrays(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> None:
-    """Raise DamageError unless the arrays of the names in `wanted` have the types and sizes of those there."""
-    for name, like in wanted.items():
-        if name not in found:
-            raise DamageError(f"it lacks '{name}'")
-        array = found[name]
-        if array.dtype != like.dtype or array.shape != like.shape:
-            raise DamageError(f"'{name}' is {array.dtype} {array.shape}, not {like.dtype} {like.shape}")
 
 
 class RowFile:

@@ -1,4 +1,4 @@
-"""Thirty-two numbers of 16 bits, or sixteen of 32, as one value, which the processor takes in whole registers.
+"""Thirty-two numbers of 16 bits, or sixteen sums of 32, as one value, which the processor takes in whole registers.
 
 LLVM turns a plain loop over a row of a network into such instructions too, but takes smaller registers for its
 products and asks at every row whether it overlaps another. These say what is meant. Twice as many numbers would fit
@@ -18,8 +18,8 @@ from numba.extending import lower_builtin, models, register_model
 
 from merino.core.compiled.jit import primitive
 
-LANES, FLOAT_LANES = 32, 16
-LANES_SIZE = 2 * LANES  # bytes, of either kind
+LANES = 32
+LANES_SIZE = 2 * LANES  # bytes
 
 
 class LanesType(types.Type):  # type: ignore[misc]
@@ -34,12 +34,10 @@ class LanesType(types.Type):  # type: ignore[misc]
         return np.ctypeslib.as_array((self.number * self.vector.count).from_address(int(address)))
 
 
-_WORD, _SUM, _FLOAT = ir.IntType(16), ir.IntType(32), ir.FloatType()
-_VECTOR, _FLOATS = ir.VectorType(_WORD, LANES), ir.VectorType(_FLOAT, FLOAT_LANES)
+_WORD, _SUM = ir.IntType(16), ir.IntType(32)
+_VECTOR = ir.VectorType(_WORD, LANES)
 _SUMS, _WIDE_SUMS = (ir.VectorType(ir.IntType(bits), LANES // 2) for bits in (32, 64))
-_ZEROS, _ONES = (ir.Constant(_FLOATS, [number] * FLOAT_LANES) for number in (0.0, 1.0))
 lanes = LanesType("lanes", _VECTOR, ctypes.c_int16)
-float_lanes = LanesType("float_lanes", _FLOATS, ctypes.c_float)
 sum_lanes = LanesType("sum_lanes", _SUMS, ctypes.c_int32)
 
 
@@ -52,7 +50,7 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
 @infer_global(operator.add)
 @infer_global(operator.mul)
 class _Operators(ConcreteTemplate):  # type: ignore[misc]
-    cases = (signature(lanes, lanes, lanes), signature(float_lanes, float_lanes, float_lanes))
+    cases = (signature(lanes, lanes, lanes),)
 
 
 @infer_global(operator.add)
@@ -81,17 +79,7 @@ def _multiply(context, builder, signature, args):
     return builder.mul(*args)
 
 
-@lower_builtin(operator.add, float_lanes, float_lanes)
-def _add_floats(context, builder, signature, args):
-    return builder.fadd(*args)
-
-
-@lower_builtin(operator.mul, float_lanes, float_lanes)
-def _multiply_floats(context, builder, signature, args):
-    return builder.fmul(*args)
-
-
-def _load(kind):
+def load(kind):
     """What numba asks of an intrinsic: a load of `kind` from an address, uint64."""
 
     def generate(context, builder, signature, args):
@@ -102,7 +90,7 @@ def _load(kind):
     return kind(types.uint64), generate
 
 
-def _store(kind):
+def store(kind):
     """The same for a store."""
 
     def generate(context, builder, signature, args):
@@ -116,38 +104,16 @@ def _store(kind):
 @primitive(lambda address: lanes.at(address).copy())
 def load_lanes(typing, address):
     """The int16[32] at `address`, uint64."""
-    return _load(lanes)
+    return load(lanes)
 
 
 @primitive(lambda address, row: np.copyto(lanes.at(address), row))
 def store_lanes(typing, address, row):
     """Write int16[32] to `address`, uint64."""
-    return _store(lanes)
+    return store(lanes)
 
 
-@primitive(lambda address: float_lanes.at(address).copy())
-def load_floats(typing, address):
-    """The float32[16] at `address`, uint64."""
-    return _load(float_lanes)
-
-
-@primitive(lambda address, row: np.copyto(float_lanes.at(address), row))
-def store_floats(typing, address, row):
-    """Write float32[16] to `address`, uint64."""
-    return _store(float_lanes)
-
-
-@primitive(lambda number: np.full(FLOAT_LANES, number, dtype=np.float32))
-def floats_of(typing, number):
-    """The float32[16] whose numbers all are `number`, float32."""
-
-    def generate(context, builder, signature, args):
-        return _spread(builder, args[0], _FLOATS)
-
-    return float_lanes(types.float32), generate
-
-
-def _spread(builder, number, vector):
+def spread(builder, number, vector):
     """The vector of one number."""
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(_SUM, 0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_SUM, vector.count), [0] * vector.count))
@@ -158,7 +124,7 @@ def clipped_lanes(typing, row, low, high):
     """Each number of int16[32] raised to `low` and cut at `high`."""
 
     def generate(context, builder, signature, args):
-        row, (least, most) = args[0], (_spread(builder, builder.trunc(number, _WORD), _VECTOR) for number in args[1:])
+        row, (least, most) = args[0], (spread(builder, builder.trunc(number, _WORD), _VECTOR) for number in args[1:])
         raised = builder.select(builder.icmp_signed(">", row, least), row, least)
         return builder.select(builder.icmp_signed("<", raised, most), raised, most)
 
@@ -194,7 +160,7 @@ def squared_lanes(typing, row, factor):
     wide = ir.VectorType(_SUM, LANES)
 
     def generate(context, builder, signature, args):
-        factors = builder.mul(args[0], _spread(builder, builder.trunc(args[1], _WORD), _VECTOR))
+        factors = builder.mul(args[0], spread(builder, builder.trunc(args[1], _WORD), _VECTOR))
         products = builder.mul(*(builder.sext(numbers, wide) for numbers in (factors, args[0])))
         return builder.trunc(builder.ashr(products, ir.Constant(wide, [16] * LANES)), _VECTOR)
 
@@ -227,45 +193,3 @@ def greatest_at(typing, address):
         return builder.sext(greatest, ir.IntType(64))
 
     return types.int64(types.uint64), generate
-
-
-@primitive(lambda row: np.clip(row, np.float32(0), np.float32(1)))
-def clipped_floats(typing, row):
-    """Each number of float32[16] raised to 0 and cut at 1."""
-
-    def generate(context, builder, signature, args):
-        raised = builder.select(builder.fcmp_ordered(">", args[0], _ZEROS), args[0], _ZEROS)
-        return builder.select(builder.fcmp_ordered("<", raised, _ONES), raised, _ONES)
-
-    return float_lanes(float_lanes), generate
-
-
-@primitive(lambda row, values: np.where((row > 0) & (row < 1), values, np.float32(0)))
-def where_inside(typing, row, values):
-    """The numbers of float32[16] `values` where those of `row` are between 0 and 1, elsewhere 0."""
-
-    def generate(context, builder, signature, args):
-        inside = builder.and_(builder.fcmp_ordered(">", args[0], _ZEROS), builder.fcmp_ordered("<", args[0], _ONES))
-        return builder.select(inside, args[1], _ZEROS)
-
-    return float_lanes(float_lanes, float_lanes), generate
-
-
-def _sum_by_halves(row):
-    while len(row) > 1:
-        row = row[: len(row) // 2] + row[len(row) // 2 :]
-    return row[0]
-
-
-@primitive(_sum_by_halves)
-def sum_of_floats(typing, row):
-    """The sum of float32[16], float32: the upper half is added to the lower one, and so on."""
-
-    def generate(context, builder, signature, args):
-        row, half = args[0], FLOAT_LANES // 2
-        while half:
-            lower, upper = (ir.Constant(ir.VectorType(_SUM, half), list(range(at, at + half))) for at in (0, half))
-            row, half = builder.fadd(*(builder.shuffle_vector(row, row, part) for part in (lower, upper))), half // 2
-        return builder.extract_element(row, ir.Constant(_SUM, 0))
-
-    return types.float32(float_lanes), generate

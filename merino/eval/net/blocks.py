@@ -158,16 +158,6 @@ class Block:
             seen[-2:] = reversed(seen[-2:])
         return BLOCKS.get(self.twin, self).indices[tuple(seen)]
 
-    def words(self, index: int) -> str:
-        """The tuple of this index in words, such as "own rook on file e"."""
-        named = dict(zip(self.domains, self.tuples[index], strict=True))
-        place = "".join(domain.elements[at] for domain, at in named.items() if domain not in (ROLE, COLOUR, PIECE))
-        pieces = [at for domain, at in zip(self.domains, self.tuples[index], strict=True) if domain == PIECE]
-        if ROLE in named:
-            pieces = [2 * named[ROLE] + named[COLOUR]]
-        said = [PIECE.elements[piece] for piece in pieces] or [""]
-        return self.sentence.format(place=place, piece=said[-1], first=said[0])
-
 
 def _pair_at(kind: int, element: int) -> tuple[int, ...]:
     group, line = divmod(kind, views.LINES_OF_PAIRS)
@@ -340,7 +330,6 @@ def active_of_block(block, view, active):
 
 
 KING8_MAP = "77777777/77777777/77777777/77777777/66666666/66666666/44555544/01233210"
-FEW = 4  # squares that are named one by one
 _MAP = re.compile(r"[0-9A-Za-z]{8}(?:/[0-9A-Za-z]{8}){7}")
 
 
@@ -356,13 +345,6 @@ class KingBlock:
     def size(self) -> int:
         """The number of groups."""
         return max(self.places) + 1
-
-    def words(self, index: int) -> str:
-        """The feature of this index in words, such as "own king on e1"."""
-        squares = [SQUARE_NAMES[square] for square in SQUARES if self.places[square] == index]
-        if len(squares) <= FEW:
-            return f"own king on {' or '.join(squares)}"
-        return f"own king in group {index}, between {squares[0]} and {squares[-1]}"
 
 
 @cache

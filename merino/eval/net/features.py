@@ -120,20 +120,6 @@ class FeatureSet:
             found.append((white, black))
         return found
 
-    def words(self, index: int) -> str:
-        """The feature of this index in words."""
-        for term in reversed(self.terms):
-            rest, said = index - term.offset, []
-            for block, stride, is_mirrored in sorted(term.factors, key=lambda factor: -factor.stride):
-                number, rest = divmod(rest, stride)
-                if not 0 <= number < block_of(block).size:
-                    break
-                said.append(block_of(block).words(number) + (" (mirrored)" if is_mirrored else ""))
-            else:
-                if rest == 0:
-                    return " and ".join(said)
-        raise IndexError(f"{self.name} has no feature {index}")
-
 
 def block_of(name: str) -> blocks.Block | blocks.KingBlock:
     """The block of a name that has been read."""

@@ -206,7 +206,7 @@ def _clipped_products(neurons, weights, _):
 def _row_sum_of(products):
     """The kernel (own, other, weights, net): the sum over both views by a row of weights, int64; rows by address.
 
-    Its unit is that of `Quanta`. A sum of 1,024 neurons fits 32 bits in each lane (`eval.net.network.finest`).
+    Its unit is that of `Quanta`. A sum of 1,024 neurons fits 32 bits in each lane (`eval.net.network.largest_sum`).
     """
 
     @kernel

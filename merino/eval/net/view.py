@@ -68,14 +68,6 @@ def look(position, side, view):
 
 
 @kernel
-def look_back(view, other):
-    """Fill `other` with the opponent's view of the same position, without facts."""
-    for kind in range(KINDS):
-        other[kind ^ 1] = mirror(view[kind])
-    other[OCCUPIED] = mirror(view[OCCUPIED])
-
-
-@kernel
 def mirror_view(view):
     """Mirror a view left to right, without facts."""
     for word in range(OCCUPIED + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import signal
 import threading
 import time
@@ -16,7 +17,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from merino.core.common.work import ClusterAddress, Needs, WorkError
+from merino.core.common.work import Needs, WorkError
 
 if TYPE_CHECKING:
     from merino.lab.cluster.workers import ClusterExecutor, Workers
@@ -37,6 +38,33 @@ QUIET = {  # switches off measurements for the dashboard, which processes of thi
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.system-monitor.gil.enabled": False,
 }
+
+
+FORMS = "tcp://HOST:PORT of a Dask scheduler, or local:N for N processes of this machine"
+_LOCAL = re.compile(r"local:(\d{1,4})", re.ASCII)
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|ws|wss)://)?(?:\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ClusterAddress:
+    """A scheduler, as tcp://HOST:PORT, or a number of `processes` on this machine."""
+
+    scheduler: str = ""
+    processes: int = 0
+
+    @classmethod
+    def read(cls, text: str) -> ClusterAddress:
+        """The address in one of FORMS; raises ValueError."""
+        local = _LOCAL.fullmatch(text)
+        if local and int(local[1]):
+            return cls(processes=int(local[1]))
+        found = _ADDRESS.fullmatch(text)
+        if local or found is None or text.startswith("local:") or not 0 < int(found[1]) < 1 << 16:
+            raise ValueError(f"'{text[:60]}' is not {FORMS}")
+        return cls(text if "://" in text else f"tcp://{text}")
+
+    def __str__(self) -> str:
+        return self.scheduler or f"local:{self.processes}"
 
 
 @dataclass(frozen=True)

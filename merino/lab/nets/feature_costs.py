@@ -13,6 +13,7 @@ from merino.core.compiled import memory
 from merino.core.compiled.jit import entry
 from merino.engine.search.state import new_search_record
 from merino.eval.net import family, network, play
+from merino.lab.nets import quantising
 
 BASE = "ALL"  # what others are compared with
 PLIES, REPEATS, ROUNDS = 60, 1000, 9
@@ -35,7 +36,7 @@ def update_costs(shapes: Sequence[network.Shape]) -> list[float]:
 
 def _random_net(shape: network.Shape) -> network.Network:
     draw = np.random.default_rng(1)
-    return network.quantised(
+    return quantising.quantised(
         shape, {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}, 200.0, {}
     )
 

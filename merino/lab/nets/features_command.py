@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 
 from merino.app.console import explaining, shared
+from merino.core.board.bitboard import SQUARE_NAMES
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
 from merino.core.common import command
@@ -63,7 +64,7 @@ def _print_active(wanted: features.FeatureSet, args: argparse.Namespace) -> None
     for name, active in (("White", white), ("Black", black)):
         print(f"\nactive as {name} sees it, {len(active)}:")
         for index in active.tolist():
-            print(f"{index:>8}  {wanted.words(index)}")
+            print(f"{index:>8}  {words_of(wanted, index)}")
 
 
 def _print_costs(wanted: features.FeatureSet, args: argparse.Namespace) -> None:
@@ -74,3 +75,41 @@ def _print_costs(wanted: features.FeatureSet, args: argparse.Namespace) -> None:
         return
     times = f"{own / base:.2f} times {feature_costs.BASE} ({base:.1f} ns)"
     print(f"{shapes[0]}: {own:.1f} ns for an update and an output, {times}")
+
+
+FEW = 4  # squares that are named one by one
+
+
+def words_of(wanted: features.FeatureSet, index: int) -> str:
+    """The feature of this index in words, such as "own rook on file e"; raises IndexError."""
+    for term in reversed(wanted.terms):
+        rest, said = index - term.offset, []
+        for name, stride, is_mirrored in sorted(term.factors, key=lambda factor: -factor.stride):
+            number, rest = divmod(rest, stride)
+            block = features.block_of(name)
+            if not 0 <= number < block.size:
+                break
+            words = _of_king(block, number) if isinstance(block, blocks.KingBlock) else _of_block(block, number)
+            said.append(words + (" (mirrored)" if is_mirrored else ""))
+        else:
+            if rest == 0:
+                return " and ".join(said)
+    raise IndexError(f"{wanted.name} has no feature {index}")
+
+
+def _of_block(block: blocks.Block, index: int) -> str:
+    named = dict(zip(block.domains, block.tuples[index], strict=True))
+    by_piece = (blocks.ROLE, blocks.COLOUR, blocks.PIECE)
+    place = "".join(domain.elements[at] for domain, at in named.items() if domain not in by_piece)
+    pieces = [at for domain, at in zip(block.domains, block.tuples[index], strict=True) if domain == blocks.PIECE]
+    if blocks.ROLE in named:
+        pieces = [2 * named[blocks.ROLE] + named[blocks.COLOUR]]
+    said = [blocks.PIECE.elements[piece] for piece in pieces] or [""]
+    return block.sentence.format(place=place, piece=said[-1], first=said[0])
+
+
+def _of_king(block: blocks.KingBlock, index: int) -> str:
+    squares = [name for name, place in zip(SQUARE_NAMES, block.places, strict=True) if place == index]
+    if len(squares) <= FEW:
+        return f"own king on {' or '.join(squares)}"
+    return f"own king in group {index}, between {squares[0]} and {squares[-1]}"

@@ -9,16 +9,22 @@ blend * r + (1 - blend) * sigmoid(s / K of the scores), the prediction sigmoid(S
 error |difference|^power.
 """
 
+import ctypes
+import operator
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import lower_builtin
 
-from merino.core.board.bitboard import U64, lsb, popcount
+from merino.core.board.bitboard import U64, lsb, mirror, popcount
 from merino.core.compiled import lanes
-from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.jit import entry, kernel, primitive
 from merino.core.compiled.memory import array_at, prefetch, record_dtype
 from merino.eval.net import network, play, view
 from merino.eval.net.features import (
@@ -32,6 +38,103 @@ from merino.eval.net.features import (
     is_by_piece,
 )
 from merino.formats.packed import read_view
+
+# Sixteen floats as one value, which the processor takes in whole registers: see `core.compiled.lanes`.
+
+FLOAT_LANES = 16
+_FLOATS = ir.VectorType(ir.FloatType(), FLOAT_LANES)
+_ZEROS, _ONES = (ir.Constant(_FLOATS, [number] * FLOAT_LANES) for number in (0.0, 1.0))
+float_lanes = lanes.LanesType("float_lanes", _FLOATS, ctypes.c_float)
+
+
+@infer_global(operator.add)
+@infer_global(operator.mul)
+class _FloatOperators(ConcreteTemplate):  # type: ignore[misc]
+    cases = (signature(float_lanes, float_lanes, float_lanes),)
+
+
+@lower_builtin(operator.add, float_lanes, float_lanes)
+def _add_floats(context, builder, signature, args):
+    return builder.fadd(*args)
+
+
+@lower_builtin(operator.mul, float_lanes, float_lanes)
+def _multiply_floats(context, builder, signature, args):
+    return builder.fmul(*args)
+
+
+@primitive(lambda address: float_lanes.at(address).copy())
+def load_floats(typing, address):
+    """The float32[16] at `address`, uint64."""
+    return lanes.load(float_lanes)
+
+
+@primitive(lambda address, row: np.copyto(float_lanes.at(address), row))
+def store_floats(typing, address, row):
+    """Write float32[16] to `address`, uint64."""
+    return lanes.store(float_lanes)
+
+
+@primitive(lambda number: np.full(FLOAT_LANES, number, dtype=np.float32))
+def floats_of(typing, number):
+    """The float32[16] whose numbers all are `number`, float32."""
+
+    def generate(context, builder, signature, args):
+        return lanes.spread(builder, args[0], _FLOATS)
+
+    return float_lanes(types.float32), generate
+
+
+@primitive(lambda row: np.clip(row, np.float32(0), np.float32(1)))
+def clipped_floats(typing, row):
+    """Each number of float32[16] raised to 0 and cut at 1."""
+
+    def generate(context, builder, signature, args):
+        raised = builder.select(builder.fcmp_ordered(">", args[0], _ZEROS), args[0], _ZEROS)
+        return builder.select(builder.fcmp_ordered("<", raised, _ONES), raised, _ONES)
+
+    return float_lanes(float_lanes), generate
+
+
+@primitive(lambda row, values: np.where((row > 0) & (row < 1), values, np.float32(0)))
+def where_inside(typing, row, values):
+    """The numbers of float32[16] `values` where those of `row` are between 0 and 1, elsewhere 0."""
+
+    def generate(context, builder, signature, args):
+        inside = builder.and_(builder.fcmp_ordered(">", args[0], _ZEROS), builder.fcmp_ordered("<", args[0], _ONES))
+        return builder.select(inside, args[1], _ZEROS)
+
+    return float_lanes(float_lanes, float_lanes), generate
+
+
+def _sum_by_halves(row):
+    while len(row) > 1:
+        row = row[: len(row) // 2] + row[len(row) // 2 :]
+    return row[0]
+
+
+@primitive(_sum_by_halves)
+def sum_of_floats(typing, row):
+    """The sum of float32[16], float32: the upper half is added to the lower one, and so on."""
+
+    def generate(context, builder, signature, args):
+        row, half = args[0], FLOAT_LANES // 2
+        while half:
+            lower, upper = (
+                ir.Constant(ir.VectorType(ir.IntType(32), half), list(range(at, at + half))) for at in (0, half)
+            )
+            row, half = builder.fadd(*(builder.shuffle_vector(row, row, part) for part in (lower, upper))), half // 2
+        return builder.extract_element(row, ir.Constant(ir.IntType(32), 0))
+
+    return types.float32(float_lanes), generate
+
+
+@kernel
+def look_back(seen, other):
+    """Fill `other` with the opponent's view of the position `seen`, without facts."""
+    for kind in range(view.KINDS):
+        other[kind ^ 1] = mirror(seen[kind])
+    other[view.OCCUPIED] = mirror(seen[view.OCCUPIED])
 
 
 # The layers of a net, forward and backward, for one position; weights in the order of `Layout`. Rows are float32, and
@@ -48,7 +151,7 @@ def _at(row, index):
 def add_inputs(weights, active, count, width, features, sums):
     """Fill `sums` with the bias plus the rows of active features; each block of neurons stays in registers."""
     size, fours = U64(4 * width), count & ~3
-    for block in range(0, width, lanes.FLOAT_LANES):
+    for block in range(0, width, FLOAT_LANES):
         column = _at(weights, block)
         total = _block_of(column, features, size)
         for index in range(0, fours, 4):
@@ -57,21 +160,21 @@ def add_inputs(weights, active, count, width, features, sums):
             total = total + ((a + b) + (c + d))
         for index in range(fours, count):
             total = total + _block_of(column, active[index], size)
-        lanes.store_floats(_at(sums, block), total)
+        store_floats(_at(sums, block), total)
 
 
 @kernel
 def _block_of(column, row, size):
     """One block of a row of weights; `column` is its address in row 0, `size` the bytes of a row."""
-    return lanes.load_floats(column + U64(row) * size)
+    return load_floats(column + U64(row) * size)
 
 
 @kernel
 def add_to_inputs(gradient, active, count, width, features, slopes):
     """Add the gradient of one view's sums to the rows of its active features and to the bias."""
     size = U64(4 * width)
-    for block in range(0, width, lanes.FLOAT_LANES):
-        column, slope = _at(gradient, block), lanes.load_floats(_at(slopes, block))
+    for block in range(0, width, FLOAT_LANES):
+        column, slope = _at(gradient, block), load_floats(_at(slopes, block))
         add_floats(column + U64(features) * size, slope)
         for index in range(count):
             add_floats(column + U64(active[index]) * size, slope)
@@ -80,50 +183,50 @@ def add_to_inputs(gradient, active, count, width, features, slopes):
 @kernel
 def add_floats(address, numbers):
     """Add float32[16] to those at an address."""
-    lanes.store_floats(address, lanes.load_floats(address) + numbers)
+    store_floats(address, load_floats(address) + numbers)
 
 
 @kernel
 def add_row(target, row, factor):
     """Add `factor` times a row to `target`."""
-    factors = lanes.floats_of(factor)
-    for k in range(0, len(row), lanes.FLOAT_LANES):
-        add_floats(_at(target, k), factors * lanes.load_floats(_at(row, k)))
+    factors = floats_of(factor)
+    for k in range(0, len(row), FLOAT_LANES):
+        add_floats(_at(target, k), factors * load_floats(_at(row, k)))
 
 
 @kernel
 def set_row(target, row, factor):
     """Make `target` `factor` times a row."""
-    factors = lanes.floats_of(factor)
-    for k in range(0, len(row), lanes.FLOAT_LANES):
-        lanes.store_floats(_at(target, k), factors * lanes.load_floats(_at(row, k)))
+    factors = floats_of(factor)
+    for k in range(0, len(row), FLOAT_LANES):
+        store_floats(_at(target, k), factors * load_floats(_at(row, k)))
 
 
 @kernel
 def activate(sums, out, squares):
     """Clipped to 0..1, and squared for squared clipped ReLU."""
-    for k in range(0, len(sums), lanes.FLOAT_LANES):
-        clipped = lanes.clipped_floats(lanes.load_floats(_at(sums, k)))
-        lanes.store_floats(_at(out, k), clipped * clipped if squares else clipped)
+    for k in range(0, len(sums), FLOAT_LANES):
+        clipped = clipped_floats(load_floats(_at(sums, k)))
+        store_floats(_at(out, k), clipped * clipped if squares else clipped)
 
 
 @kernel
 def activate_back(sums, slopes, squares):
     """Turn `slopes` from those of the neurons' outputs into those of their sums."""
-    for k in range(0, len(sums), lanes.FLOAT_LANES):
-        total, slope = lanes.load_floats(_at(sums, k)), lanes.load_floats(_at(slopes, k))
+    for k in range(0, len(sums), FLOAT_LANES):
+        total, slope = load_floats(_at(sums, k)), load_floats(_at(slopes, k))
         if squares:
             slope = slope * (total + total)
-        lanes.store_floats(_at(slopes, k), lanes.where_inside(total, slope))
+        store_floats(_at(slopes, k), where_inside(total, slope))
 
 
 @kernel
 def dot(a, b):
     """The dot product of two rows."""
-    total = lanes.floats_of(np.float32(0))
-    for k in range(0, len(a), lanes.FLOAT_LANES):
-        total = total + lanes.load_floats(_at(a, k)) * lanes.load_floats(_at(b, k))
-    return lanes.sum_of_floats(total)
+    total = floats_of(np.float32(0))
+    for k in range(0, len(a), FLOAT_LANES):
+        total = total + load_floats(_at(a, k)) * load_floats(_at(b, k))
+    return sum_of_floats(total)
 
 
 @kernel
@@ -270,7 +373,7 @@ def _features_of_views(record, is_mirrored, program, views, scratch, active, cou
     read_view(record, views[0])
     if is_mirrored:
         view.mirror_view(views[0])
-    view.look_back(views[0], views[1])
+    look_back(views[0], views[1])
     for side in range(2):
         counts[side] = active_features(views[side], program, scratch, active[side])
 
@@ -447,12 +550,12 @@ class Layout:
     @property
     def width(self) -> int:
         """Neurons of the first layer, padded."""
-        return -(-self.shape.hidden // lanes.FLOAT_LANES) * lanes.FLOAT_LANES
+        return -(-self.shape.hidden // FLOAT_LANES) * FLOAT_LANES
 
     @property
     def second(self) -> int:
         """Neurons of the second layer, padded; 0 for none."""
-        return -(-self.shape.second // lanes.FLOAT_LANES) * lanes.FLOAT_LANES
+        return -(-self.shape.second // FLOAT_LANES) * FLOAT_LANES
 
     @cached_property
     def sizes(self) -> dict[str, tuple[int, ...]]:
@@ -461,11 +564,11 @@ class Layout:
         found: dict[str, tuple[int, ...]] = {"inputs": (self.feature_set.size, width), "input_bias": (width,)}
         if self.shape.piece_values:
             rows = {"values": (PIECE_ROWS, 2 * width), "value_constants": (PIECE_ROWS,)}
-            return found | rows | {"output_bias": (lanes.FLOAT_LANES,)}
+            return found | rows | {"output_bias": (FLOAT_LANES,)}
         if second:
             found |= {"middle": (2 * width, second), "middle_bias": (second,)}
         outputs = self.shape.outputs
-        return found | {"output": (outputs, second or 2 * width), "output_bias": (lanes.FLOAT_LANES,)}
+        return found | {"output": (outputs, second or 2 * width), "output_bias": (FLOAT_LANES,)}
 
     @cached_property
     def size(self) -> int:

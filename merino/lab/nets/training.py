@@ -17,7 +17,8 @@ from merino.core.common import files, sealed, work
 from merino.core.common.options import Option
 from merino.eval.net import file, network
 from merino.formats import packed, packed_files
-from merino.lab.nets import gpu, gradient, position_blocks, starting
+from merino.lab import arrays
+from merino.lab.nets import gpu, gradient, position_blocks, quantising, starting
 from merino.learn.request import TrainingError
 
 # The order in which training goes through positions, some of which are in memory at a time. Positions stay together
@@ -348,13 +349,13 @@ class Trainer:
     def _quantised(self) -> tuple[Mapping[str, np.ndarray], network.Network]:
         """The layers of the best weights, and the net of them; raises NetError."""
         layers = self._layout.cut(self._best_weights)
-        return layers, network.quantised(self._settings.shape, layers, self._settings.objective.k, {})
+        return layers, quantising.quantised(self._settings.shape, layers, self._settings.objective.k, {})
 
     def _network(self) -> network.Network:
         layers, rounded = self._quantised()
         apart = self._order.validation
         some = packed.unpack(apart[:: max(1, len(apart) // ROUNDED)][:ROUNDED])
-        off = np.abs(network.exact_scores(rounded.shape, layers, some) - rounded.plain_scores(some))
+        off = np.abs(quantising.exact_scores(rounded.shape, layers, some) - quantising.plain_scores(rounded, some))
         errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
         errors["rounding_cp"] = round(float(off.mean()), 2)
         return replace(rounded, about={**self._about, "training": errors}, search=self._search)
@@ -371,20 +372,20 @@ class Trainer:
 
     def _save(self) -> None:
         if self._checkpoint is not None:
-            files.write_whole(self._checkpoint, sealed.as_npz(self._arrays()))
+            files.write_whole(self._checkpoint, arrays.as_npz(self._arrays()))
 
     def _load(self) -> None:
         path, own = self._checkpoint, self._arrays()
         if path is None or not files.is_there(path):
             return
         try:
-            found = sealed.from_npz(files.read_user_file(path, files.STATE))
+            found = arrays.from_npz(files.read_user_file(path, files.STATE))
             if "identity" in found and str(found["identity"]) != str(own["identity"]):
                 raise TrainingError(
                     f"'{path}' belongs to training with other data or settings: remove it to train from the beginning"
                 )
             found["numbers"] = np.ravel(found.get("numbers", ()))[:4]  # Merino 1.0 has a fifth, its time
-            sealed.check_arrays(found, own)
+            arrays.check_arrays(found, own)
             if not np.isfinite(found["numbers"][:2]).all():
                 raise sealed.DamageError("its numbers are not finite")
         except (OSError, sealed.DamageError) as error:

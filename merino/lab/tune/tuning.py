@@ -30,6 +30,7 @@ from merino.engine.search.parameters import parameters_for, tuned_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import default, from_identity
 from merino.formats.openings import Opening, OpeningError
+from merino.lab import arrays as npz
 from merino.lab.tune import methods
 from merino.lab.tune.methods import METHODS, after, next_pair
 from merino.lab.tune.parameters import TunedParameter, TuneError, best_step, lines_of_both, playable, settings_for
@@ -228,13 +229,13 @@ class Tune:
             "minus": np.array([pair.minus for pair in pairs]).reshape(-1, size),
             "y": np.array([pair.y for pair in self.done]),
         }
-        files.write_whole(path, sealed.as_npz(arrays | self.state._asdict()))
+        files.write_whole(path, npz.as_npz(arrays | self.state._asdict()))
 
 
 def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
     """Read the file of a tune; raises TuneError, also if it has another configuration than the one `wanted`."""
     with files.faults_named(path, "a tune", TuneError):
-        file = sealed.from_npz(files.read_user_file(path, files.STATE))
+        file = npz.from_npz(files.read_user_file(path, files.STATE))
         text = str(file["configuration"])
         configuration = configuration_from(text)
         if str(file["hash"]) != configuration_hash(text):  # of the text: a later version may know more settings
@@ -246,7 +247,7 @@ def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
         plus, minus, results = file["plus"], file["minus"], file["y"]
         pairs = np.zeros((len(plus), len(configuration.parameters)))
         others = {"random": tune.random, "plus": pairs, "minus": pairs, "y": np.zeros(len(results))}
-        sealed.check_arrays(file, tune.state._asdict() | others)
+        npz.check_arrays(file, tune.state._asdict() | others)
         if not len(results) <= len(plus) <= configuration.pairs:
             raise ValueError(f"it has {len(plus)} pairs and {len(results)} results of {configuration.pairs} pairs")
         tune.state = State(*(file[name] for name in State._fields))

@@ -134,7 +134,7 @@ def test_a_second_run_of_a_command_refuses_and_changes_nothing(laboratory: Labor
 
 @linux
 def test_a_few_trials_of_a_command_find_no_fault_and_are_kept_with_their_table(tmp_path: Path):
-    words = ["--only", "positions", "--harms", "kill", "full", "--trials", "1"]
+    words = ["--only", "epd", "--harms", "kill", "full", "--trials", "1"]
     command = [sys.executable, "-m", "tests.chaos", *words, "--results", str(tmp_path / "rows.json")]
     done, resumed = (
         subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -143,4 +143,4 @@ def test_a_few_trials_of_a_command_find_no_fault_and_are_kept_with_their_table(t
     assert done.returncode == 0, done.stderr
     assert (resumed.stdout, resumed.stderr) == (done.stdout, "")
     assert "| Command | SIGKILL at a random moment | full disk |" in done.stdout
-    assert re.search(r"^\| `positions` \| 1 \| [4-] \|$", done.stdout, re.MULTILINE)
+    assert re.search(r"^\| `epd` \| 1 \| [1-] \|$", done.stdout, re.MULTILINE)

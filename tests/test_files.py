@@ -1,11 +1,9 @@
 """Files written whole: what a killed writer leaves goes with the next write, and nothing else does."""
 
 import bz2
-import copy
 import errno
 import importlib.util
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -19,29 +17,6 @@ from typing import IO
 import pytest
 
 from merino.core.common import files
-from merino.core.common.files import (
-    GAMES,
-    NET,
-    STATE,
-    WEIGHTS,
-    FileInUseError,
-    UserFileError,
-    check_writable,
-    first_there,
-    held,
-    is_folder,
-    is_there,
-    lock,
-    open_stream,
-    open_to_append,
-    open_to_extend,
-    open_user_file,
-    read_user_file,
-    read_user_text,
-    user_path,
-    write_whole,
-    writing_whole,
-)
 from merino.eval import evaluation, families
 from tests.pipes import named_pipes
 
@@ -78,20 +53,20 @@ def test_what_killed_writers_left_goes_when_the_same_file_is_written(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2 and not path.exists()
     theirs = tmp_path / "m.state20260101.new"
     theirs.write_bytes(b"somebody's own")
-    write_whole(path, b"new")
+    files.write_whole(path, b"new")
     assert path.read_bytes() == b"new" and theirs.exists()
     (left,) = set(tmp_path.iterdir()) - {path, theirs}
     assert left.name.startswith("m.state2.")
-    write_whole(other, b"other")
+    files.write_whole(other, b"other")
     assert set(tmp_path.iterdir()) == {path, other, theirs}
 
 
 @posix
 def test_what_a_living_writer_is_writing_stays(tmp_path):
     path = tmp_path / "file"
-    with writing_whole(path) as slow:
+    with files.writing_whole(path) as slow:
         slow.write(b"slow")
-        write_whole(path, b"quick")
+        files.write_whole(path, b"quick")
         assert path.read_bytes() == b"quick" and len(list(tmp_path.iterdir())) == 2
     assert path.read_bytes() == b"slow" and list(tmp_path.iterdir()) == [path]
 
@@ -103,8 +78,8 @@ def test_a_new_file_has_the_permissions_that_the_umask_leaves(umask, mode, tmp_p
     private.touch(0o600)
     before = os.umask(umask)
     try:
-        write_whole(path, b"new")
-        with writing_whole(private) as file:
+        files.write_whole(path, b"new")
+        with files.writing_whole(private) as file:
             (draft,) = set(tmp_path.iterdir()) - {path, private}
             assert draft.stat().st_mode & 0o777 == 0o600
             file.write(b"changed")
@@ -119,8 +94,10 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        check_writable(pipe)
-        write_whole(pipe, b"content")
+        files.check_writable(pipe)
+        with files.open_stream(pipe) as stream:
+            assert os.get_blocking(stream.fileno())
+        files.write_whole(pipe, b"content")
         assert os.read(reader, 100) == b"content" and pipe.is_fifo()
     finally:
         os.close(reader)
@@ -136,7 +113,7 @@ def test_what_nobody_can_write_to_is_refused(kind, tmp_path, monkeypatch):
             listening.bind(kind)
     else:
         (os.mkfifo if kind == "pipe" else os.mkdir)(path)
-    ways = [lambda path: write_whole(path, b"content"), fill, check_writable]
+    ways = [lambda path: files.write_whole(path, b"content"), fill, files.check_writable]
     for write in ways[: 2 if kind == "pipe" else 3]:  # whether a pipe has a reader is not known before
         with pytest.raises(OSError, match=f"it is a {kind}") as caught:
             write(path)
@@ -145,14 +122,14 @@ def test_what_nobody_can_write_to_is_refused(kind, tmp_path, monkeypatch):
 
 def fill(path: Path) -> None:
     """Write a file as `writing_whole` does."""
-    with writing_whole(path) as file:
+    with files.writing_whole(path) as file:
         file.write(b"content" * 3)
 
 
 @named_pipes
 def test_a_pipe_in_the_place_of_a_lock_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "file.lock")
-    with pytest.raises(OSError, match="it is a pipe, not a regular file"), held(tmp_path / "file"):
+    with pytest.raises(OSError, match="it is a pipe, not a regular file"), files.held(tmp_path / "file"):
         pass
 
 
@@ -173,14 +150,14 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_not_its_draft(tmp_path
 @pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (Path, "replace")])
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(owner, step, tmp_path, monkeypatch):
     path = tmp_path / "file"
-    write_whole(path, b"old")
+    files.write_whole(path, b"old")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(owner, step, full)
     with pytest.raises(OSError, match="No space left") as caught:
-        write_whole(path, b"new")
+        files.write_whole(path, b"new")
     assert caught.value.filename == str(path)
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
@@ -190,11 +167,11 @@ def test_what_cannot_be_written_is_known_before_and_looking_leaves_no_trace(whol
     there, new = tmp_path / "there", tmp_path / "new"
     there.write_bytes(b"old")
     for path in (there, new):
-        check_writable(path, whole)
+        files.check_writable(path, whole)
     assert list(tmp_path.iterdir()) == [there] and there.read_bytes() == b"old"
     for path in (tmp_path, tmp_path / "missing" / "file", there / "file"):
         with pytest.raises(OSError, match=r"\w") as caught:
-            check_writable(path, whole)
+            files.check_writable(path, whole)
         assert caught.value.filename == str(path)
 
 
@@ -204,9 +181,9 @@ def test_a_lock_that_a_stopped_process_holds_is_waited_for_no_longer_than_asked(
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], cwd=ROOT) as holder:
         os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
         with path.open("ab") as file:
-            assert not lock(file, 0.3)
+            assert not files.lock(file, 0.3)
             holder.kill()
-            assert lock(file, 30)
+            assert files.lock(file, 30)
 
 
 HOLDING = """
@@ -228,12 +205,12 @@ def test_a_file_is_held_by_one_process_at_a_time_and_after_a_kill_by_the_next(tm
     ) as other:
         assert other.stdout is not None and other.stdin is not None
         assert other.stdout.readline() == b"held\n"
-        with pytest.raises(FileInUseError, match=r"another run of Merino works on .*m\.state'"), held(path):
+        with pytest.raises(files.FileInUseError, match=r"another run of Merino works on .*m\.state'"), files.held(path):
             pass
         other.stdin.close()
         assert other.wait() == -signal.SIGKILL
     assert [file.name for file in tmp_path.iterdir()] == ["m.state.lock"]  # which holds nobody off
-    with held(path):
+    with files.held(path):
         path.write_bytes(b"mine")
     assert list(tmp_path.iterdir()) == [path]
 
@@ -241,7 +218,7 @@ def test_a_file_is_held_by_one_process_at_a_time_and_after_a_kill_by_the_next(tm
 def test_a_file_of_the_user_that_is_named_like_a_lock_stays(tmp_path):
     theirs = tmp_path / "m.state.lock"
     theirs.write_bytes(b"somebody's own")
-    with held(tmp_path / "m.state"):
+    with files.held(tmp_path / "m.state"):
         pass
     assert theirs.read_bytes() == b"somebody's own"
 
@@ -349,9 +326,9 @@ def test_a_lock_that_its_holder_removes_is_made_again(tmp_path, monkeypatch):
         return real(file, seconds)
 
     monkeypatch.setattr(files, "lock", removed_before_it_is_locked)
-    with held(path):
+    with files.held(path):
         assert place.exists()
-        with pytest.raises(FileInUseError), held(path):
+        with pytest.raises(files.FileInUseError), files.held(path):
             pass
     assert not place.exists()
 
@@ -360,19 +337,19 @@ def test_a_lock_that_its_holder_removes_is_made_again(tmp_path, monkeypatch):
 def test_what_is_no_regular_file_is_not_held(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with held(pipe), held(pipe):
+    with files.held(pipe), files.held(pipe):
         assert list(tmp_path.iterdir()) == [pipe]
 
 
 # The one door for files that a user names.
 
 EVERY_WAY_IN = (
-    lambda path: read_user_file(path, WEIGHTS),
-    lambda path: read_user_file(path, lambda head: NET if b"\0" in head else WEIGHTS),
-    lambda path: read_user_text(path, WEIGHTS),
-    lambda path: open_user_file(path, GAMES),
-    open_to_append,
-    open_to_extend,
+    lambda path: files.read_user_file(path, files.WEIGHTS),
+    lambda path: files.read_user_file(path, lambda head: files.NET if b"\0" in head else files.WEIGHTS),
+    lambda path: files.read_user_text(path, files.WEIGHTS),
+    lambda path: files.open_user_file(path, files.GAMES),
+    files.open_to_append,
+    files.open_to_extend,
 )
 # Each with what the error says.
 IMPOSSIBLE_NAMES = {
@@ -417,38 +394,36 @@ def test_what_is_no_file_is_refused_by_what_it_is_and_never_waited_for(tmp_path,
 def test_a_name_that_no_file_can_have_is_an_error_of_the_system(tmp_path, way_in):
     for name, said in IMPOSSIBLE_NAMES.items():
         assert reason(Path(name), way_in) == said
-        assert not is_there(Path(name)) and not is_folder(Path(name)) and first_there([Path(name)]) is None
+        assert (
+            not files.is_there(Path(name))
+            and not files.is_folder(Path(name))
+            and files.first_there([Path(name)]) is None
+        )
 
 
 def test_a_home_folder_that_is_not_there_is_an_error_that_names_it():
     with pytest.raises(OSError) as caught:
-        user_path("~ ~/weights.txt")
+        files.user_path("~ ~/weights.txt")
     assert caught.value.strerror == "there is no home folder ~ ~"
     for name in ("~\0", "a\0b", "\ud800"):
         with pytest.raises(OSError) as caught:
-            user_path(name)
+            files.user_path(name)
         assert caught.value.strerror == "no file can have such a name"
-    assert user_path("~") == Path.home() and user_path("\udcff") == Path("\udcff")
+    assert files.user_path("~") == Path.home() and files.user_path("\udcff") == Path("\udcff")
 
 
 def test_a_file_larger_than_its_kind_may_be_is_refused_unread(tmp_path):
     path = tmp_path / "large"
     path.touch()
-    os.truncate(path, WEIGHTS.limit + 1)  # takes no room on the disk
+    os.truncate(path, files.WEIGHTS.limit + 1)  # takes no room on the disk
     assert reason(path) == "it has more than 16 MiB, too much for a weights file"
-    os.truncate(path, WEIGHTS.limit)
-    assert len(read_user_file(path, WEIGHTS)) == WEIGHTS.limit
-
-
-def test_the_kind_seen_in_the_head_sets_the_limit(tmp_path):
-    path = tmp_path / "net"
-    path.write_bytes(b"\0")
-    os.truncate(path, WEIGHTS.limit + 1)
-    by_head = EVERY_WAY_IN[1]
-    by_head(path)
+    os.truncate(path, files.WEIGHTS.limit)
+    assert len(files.read_user_file(path, files.WEIGHTS)) == files.WEIGHTS.limit
+    os.truncate(path, files.WEIGHTS.limit + 1)
+    EVERY_WAY_IN[1](path)  # whose kind follows from how it begins
     with path.open("r+b") as file:
         file.write(b"#" * 2000)
-    assert reason(path, by_head) == "it has more than 16 MiB, too much for a weights file"
+    assert reason(path, EVERY_WAY_IN[1]) == "it has more than 16 MiB, too much for a weights file"
 
 
 def test_a_file_without_a_size_that_never_ends_is_stopped_at_the_limit():
@@ -472,7 +447,7 @@ def test_a_pipe_that_the_shell_opened_serves_only_what_is_read_as_a_stream():
     for way_in in EVERY_WAY_IN[:3]:
         assert reason(named, way_in) == "it is a pipe, not a regular file"
     assert reason(Path("/dev/stdin") if Path("/dev/stdin").is_fifo() else named) == "it is a pipe, not a regular file"
-    with open_user_file(named, GAMES) as file:
+    with files.open_user_file(named, files.GAMES) as file:
         assert file.read() == b"x" * 100_000
     os.close(out)
 
@@ -481,16 +456,16 @@ def test_what_is_read_is_what_is_there(tmp_path):
     path = tmp_path / "text"
     content = "\ufeffA 1\r\nB 2\rC \u00e9\n".encode() * 5000
     path.write_bytes(content)
-    assert read_user_file(path, WEIGHTS) == content
-    assert read_user_text(path, WEIGHTS).startswith("A 1\nB 2\nC \u00e9\n")
-    with open_user_file(path, GAMES) as file:
+    assert files.read_user_file(path, files.WEIGHTS) == content
+    assert files.read_user_text(path, files.WEIGHTS).startswith("A 1\nB 2\nC \u00e9\n")
+    with files.open_user_file(path, files.GAMES) as file:
         assert (file.read(3), file.seek(5), file.read()) == (content[:3], 5, content[5:])
         assert file.name == str(path)
     path.write_bytes(bz2.compress(content))
-    with open_user_file(path, GAMES) as file, bz2.BZ2File(file) as text:
+    with files.open_user_file(path, files.GAMES) as file, bz2.BZ2File(file) as text:
         assert text.read() == content
-    assert reason(path, lambda path: read_user_text(path, STATE)) == "it is not UTF-8 text"
-    assert read_user_text(path, STATE, errors="replace")
+    assert reason(path, lambda path: files.read_user_text(path, files.STATE)) == "it is not UTF-8 text"
+    assert files.read_user_text(path, files.STATE, errors="replace")
 
 
 @named_pipes
@@ -498,46 +473,13 @@ def test_what_is_read_is_what_is_there(tmp_path):
 def test_text_in_utf_16_is_called_that(tmp_path, encoding):
     path = tmp_path / "text.txt"
     path.write_text("# a comment\nVAL_P 100\n", encoding=encoding)
-    assert reason(path, lambda path: read_user_text(path, WEIGHTS)) == "it is UTF-16 text: save it as UTF-8"
+    assert reason(path, lambda path: files.read_user_text(path, files.WEIGHTS)) == "it is UTF-16 text: save it as UTF-8"
     with pytest.raises(evaluation.EvaluationError, match="it is UTF-16 text: save it as UTF-8"):
         families.load_evaluation(path)
 
 
-def test_a_stream_is_written_to_only_if_somebody_reads_it_or_it_is_a_device(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    others = non_files(tmp_path)
-    assert reason(tmp_path / "pipe", open_stream) == "it is a pipe that nobody reads"
-    for path in (tmp_path, tmp_path / "socket"):
-        assert reason(path, open_stream) == f"it is {others[path]}, not a regular file"
-    open_stream(Path("/dev/null")).close()
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    with open_stream(tmp_path / "pipe") as file:
-        assert os.get_blocking(file.fileno())
-        file.write(b"content")
-    assert os.read(reader, 100) == b"content"
-    os.close(reader)
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_fault_of_writing_names_the_file():
-    with open_stream(Path("/dev/full")) as file, pytest.raises(OSError, match="No space left") as caught:
+    with files.open_stream(Path("/dev/full")) as file, pytest.raises(OSError, match="No space left") as caught:
         file.write(b"content")
     assert caught.value.filename == "/dev/full"
-
-
-def test_a_fault_of_a_file_comes_out_of_another_process(tmp_path):
-    with pytest.raises(UserFileError) as caught:
-        open_to_append(tmp_path)
-    for again in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
-        assert type(again) is UserFileError and str(again) == str(caught.value)
-        assert (again.errno, again.strerror, again.filename) == (errno.EINVAL, caught.value.strerror, str(tmp_path))
-
-
-def test_a_log_is_appended_to_and_made_where_there_is_none(tmp_path):
-    path = tmp_path / "log"
-    for line in (b"one\n", b"two\n"):
-        with open_to_append(path) as file:
-            file.write(line)
-            assert file.name == str(path)
-    assert path.read_bytes() == b"one\ntwo\n"
-    assert reason(tmp_path / "none" / "log", open_to_append) == os.strerror(2)

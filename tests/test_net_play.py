@@ -23,7 +23,6 @@ from merino.lab.tune.parameters import own_parameters
 from merino.match.games import PlayerError
 from merino.match.players import read_player
 from tests.boards import KIWIPETE
-from tests.talk import Talk
 from tests.uci_process import UciProcess
 
 
@@ -65,16 +64,6 @@ def test_a_bad_net_is_one_error_and_changes_nothing(engine: UciProcess, tmp_path
     lines = engine.sync()
     errors = [line for line in lines if "error" in line]
     assert len(errors) == 1 and str(bad) in errors[0] and any("Evaluation:" in line for line in lines)
-    engine.send("setoption name EvalFile value nowhere.net")
-    (error,) = engine.sync()
-    assert error.startswith("info string error: EvalFile: there is no net 'nowhere.net'")
-
-
-def test_the_console_shows_a_score_by_pieces(net: Path) -> None:
-    talk = Talk()
-    talk.session.runtime.evaluation = NetEvaluation(material_net(), "material.net")
-    printed = talk.say("eval")
-    assert "Q  9.00" in printed and "Score for White 0.00 by material.net; 0.00 by " in printed
 
 
 def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:

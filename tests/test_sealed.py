@@ -14,21 +14,12 @@ import numpy as np
 import pytest
 
 from merino.core.common import sealed
-from merino.core.common.sealed import (
-    DamageError,
-    RowFile,
-    as_json,
-    as_npz,
-    check,
-    from_json,
-    from_npz,
-    parsed,
-)
 from merino.engine.uci import output, runtime
 from merino.eval.linear.weights import SHIPPED
 from merino.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
 from merino.eval.net.network import NetError, Shape
 from merino.formats import packed, packed_files
+from merino.lab.arrays import as_npz, from_npz
 from merino.lab.nets import position_blocks, training
 from merino.learn.request import TrainingError
 from merino.match import games, keeping
@@ -57,11 +48,11 @@ def one_byte_changed(content: bytes) -> Iterator[bytes]:
 
 def test_a_change_of_any_byte_of_a_sealed_object_is_seen_or_changes_nothing():
     seen = 0
-    for content in one_byte_changed(as_json(VALUES, indent=1)):
+    for content in one_byte_changed(sealed.as_json(VALUES, indent=1)):
         try:
-            found = from_json(content, "it")
+            found = sealed.from_json(content, "it")
             assert {name: found[name] for name in VALUES} == VALUES  # with a word, if the checksum has lost its name
-        except DamageError:
+        except sealed.DamageError:
             seen += 1
     assert seen > 100  # of 135 bytes; the others are blanks
 
@@ -72,7 +63,7 @@ def test_a_change_of_any_byte_of_an_archive_changes_no_array_unseen():
     for changed in one_byte_changed(content):
         try:
             found = from_npz(changed)
-        except DamageError:
+        except sealed.DamageError:
             seen += 1
         else:
             assert all(found[name].tobytes() == arrays[name].tobytes() for name in found)
@@ -85,7 +76,7 @@ def test_an_archive_whose_arrays_claim_more_than_they_have_is_refused():
         member = BytesIO()
         np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)})
         archive.writestr("huge.npy", member.getvalue())
-    with pytest.raises(DamageError, match="it is no whole archive of arrays"):
+    with pytest.raises(sealed.DamageError, match="it is no whole archive of arrays"):
         from_npz(content.getvalue())
 
 
@@ -116,7 +107,7 @@ def test_a_checksum_changes_no_identity_of_a_net(tmp_path, caplog):
 
 def test_the_name_of_a_file_that_is_no_text_is_written_so_that_it_can_be_read():
     name = os.fsdecode(b"K\xf6ln \xf0\x9f\x98\x80.pgn")
-    assert from_json(as_json({"files": [name], "n": 1}), "it") == {"files": [r"K\udcf6ln 😀.pgn"], "n": 1}
+    assert sealed.from_json(sealed.as_json({"files": [name], "n": 1}), "it") == {"files": [r"K\udcf6ln 😀.pgn"], "n": 1}
 
 
 def test_a_gui_is_warned_of_a_net_without_a_checksum():
@@ -124,7 +115,7 @@ def test_a_gui_is_warned_of_a_net_without_a_checksum():
     handler = runtime.InfoLog(output.Output(stream))
     sealed.log.addHandler(handler)
     try:
-        check(VALUES, "old.net")
+        sealed.check(VALUES, "old.net")
     finally:
         sealed.log.removeHandler(handler)
     assert stream.getvalue().startswith(b"info string 'old.net' has no checksum")
@@ -243,12 +234,12 @@ def test_equal_positions_give_equal_files_however_they_come(tmp_path):
 )
 def test_json_with_half_of_a_character_is_an_error_however_it_is_written(text):
     with pytest.raises(ValueError, match="half of a character"):
-        parsed(text)
+        sealed.parsed(text)
 
 
 def test_json_of_any_encoding_is_read_with_its_whole_characters():
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32-le"):
-        assert parsed('{"a\u00e9": "\U0001f40e \\ud83d\\udc0e"}'.encode(encoding)) == {
+        assert sealed.parsed('{"a\u00e9": "\U0001f40e \\ud83d\\udc0e"}'.encode(encoding)) == {
             "a\u00e9": "\U0001f40e \U0001f40e"
         }
 
@@ -256,8 +247,8 @@ def test_json_of_any_encoding_is_read_with_its_whole_characters():
 def test_a_sealed_object_that_can_just_be_read_is_an_error_with_the_reason():
     said = set()
     for depth in range(sys.getrecursionlimit() - 300, sys.getrecursionlimit() + 1):
-        with pytest.raises(DamageError) as caught:
-            from_json(b'{"checksum": "0", "x": ' + b"[" * depth + b"]" * depth + b"}", "a file")
+        with pytest.raises(sealed.DamageError) as caught:
+            sealed.from_json(b'{"checksum": "0", "x": ' + b"[" * depth + b"]" * depth + b"}", "a file")
         said.add(re.sub(r"\w{8}$", "...", str(caught.value)))
     assert "it was damaged after it was written: its checksum is 0, not ..." in said
 
@@ -267,9 +258,9 @@ DEEP = b"[" * 100_000
 
 def test_json_that_is_nested_too_deep_is_an_error_with_the_reason(tmp_path):
     with pytest.raises(ValueError, match="nested too deep"):
-        parsed(DEEP)
-    with pytest.raises(DamageError, match="it is not JSON: it is nested too deep"):
-        from_json(DEEP, "a file")
+        sealed.parsed(DEEP)
+    with pytest.raises(sealed.DamageError, match="it is not JSON: it is nested too deep"):
+        sealed.from_json(DEEP, "a file")
     net = tmp_path / "deep.net"
     first, _, rest = as_bytes(load_net(SHIPPED / "gen1.net")).partition(b"\n")
     net.write_bytes(first + b"\n" + DEEP + b"\n" + rest.partition(b"\n")[2])
@@ -283,8 +274,8 @@ ROWS = np.arange(30_000, dtype=np.int16).reshape(10_000, 3)
 
 
 def test_rows_of_a_file_are_those_that_were_added():
-    assert RowFile(ROWS[:0]).array().shape == (0, 3)
-    file = RowFile(ROWS[:10])
+    assert sealed.RowFile(ROWS[:0]).array().shape == (0, 3)
+    file = sealed.RowFile(ROWS[:10])
     assert np.array_equal(file.array(), ROWS[:10])
     for more in (ROWS[10:], ROWS[:0]):
         file.add(more)
@@ -294,7 +285,7 @@ def test_rows_of_a_file_are_those_that_were_added():
 
 
 def test_what_is_changed_in_place_stays_changed_when_rows_are_added():
-    file = RowFile(ROWS)
+    file = sealed.RowFile(ROWS)
     file.array()[5] = -1
     file.add(ROWS[:1])
     assert (file.array()[5] == -1).all() and np.array_equal(file.array()[6:-1], ROWS[6:])

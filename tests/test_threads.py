@@ -131,12 +131,3 @@ def test_a_signal_to_another_thread_ends_a_wait(wait: Callable[[threading.Event]
         signal.signal(signal.SIGINT, previous)
         giving_up.cancel()
         never.set()
-
-
-def test_waits_end_with_what_they_wait_for() -> None:
-    done = threading.Event()
-    thread = threading.Thread(target=done.set)
-    thread.start()
-    until_set(done)
-    until_ended(thread)
-    assert not thread.is_alive()

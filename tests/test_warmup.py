@@ -1,7 +1,10 @@
 """Warming up: every part is compiled ahead, and the command says which."""
 
+import shutil
 import signal
 import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,10 @@ def _is_ours(compiled: Any) -> bool:
     return compiled.py_func.__module__.startswith("merino.")  # and not one of a test
 
 
-def test_warmup_shows_each_part_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_warmup_shows_each_part_with_its_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warmup, "parts", lambda: dict.fromkeys([PLAY, *CACHE_GROUPS[1:]], lambda: None))
     assert main(["warmup"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows[:-1]] == [PLAY, *CACHE_GROUPS[1:]]
@@ -110,12 +116,16 @@ def test_one_core_compiles_everything_itself(
 def test_parts_without_code_are_compiled_in_parallel(
     second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = [PLAY, "formats", "match", "study", "lab"]
+    names, begun = [PLAY, "formats", "match", "study", "lab"], list[str]()
     monkeypatch.setattr(warmup, "must_compile", lambda _: False)
     monkeypatch.setattr(warmup, "parts", lambda: dict.fromkeys(names, lambda: None))
     list(warmup.warm_up_parts(names))
     assert second_processes == []
     monkeypatch.setattr(warmup, "has_code", lambda group: group == "study")
+    monkeypatch.setattr(sys, "executable", shutil.which("true"))
     assert [name for name, _ in warmup.warm_up_parts(names)] == names
     assert [process.args[4:] for process in second_processes] == [["formats"], ["lab"]]
-    assert [process.returncode for process in second_processes] == [0, 0]
+    monkeypatch.setattr(warmup, "parts", lambda: {name: partial(begun.append, name) for name in names})
+    monkeypatch.setattr(warmup, "_end_with_the_first_process", lambda: None)
+    warmup._be_second(["formats", "lab"])
+    assert begun == ["formats", "lab"]

@@ -10,7 +10,6 @@ from merino.eval import evaluation, families, outlook
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import (
     DEFAULT_FILE,
-    EXPORTED,
     SAVED,
     WeightsError,
     active_file,
@@ -71,7 +70,7 @@ def test_k_is_read_from_the_comment_in_which_the_learner_notes_it(tmp_path):
         learned_k(write(tmp_path, f"# K 0\n{TEXT}"))
 
 
-@pytest.mark.parametrize("origin", [EXPORTED, SAVED])
+@pytest.mark.parametrize("origin", ["Exported by Merino", SAVED])
 def test_a_name_of_a_file_in_the_origin_of_weights_is_no_k(tmp_path, origin):
     for k in (outlook.DEFAULT_K, 187.3, 0.001, 0.04):
         families.default().with_k(k).save(tmp_path / "w.txt", [f"{origin} /home/me/K 0/weights K 50.txt"])

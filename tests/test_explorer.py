@@ -547,7 +547,7 @@ def test_work_waits_where_its_tab_does_not_read() -> None:
     async def watch() -> None:
         socket = UnreadSocket("{}")
         serving = asyncio.create_task(serve(socket, talk))
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.4)
         assert len(said) == MAX_UNREAD and not ended.is_set()
         socket.leaves.set()
         await serving

@@ -19,7 +19,7 @@ from merino.core.board import bitboard, fen
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default, find_net
 from merino.eval.net import family, file, network
-from merino.formats.packed import Filter, PackedError, pack, unpack, with_checks, without_checks
+from merino.formats.packed import PackedError, pack, unpack, with_checks, without_checks
 from merino.formats.packed_files import is_held_out
 from merino.lab.nets import gradient, position_blocks, quantising, shapes, starting, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
@@ -596,7 +596,7 @@ def test_files_teach_as_the_same_positions_in_memory_do(tmp_path: Path) -> None:
     paths[2].write_bytes(sample()[100:].tobytes())
     settings = training.TrainingSettings(network.Shape("ALL", 16), epochs=2, batch=64)
     nets = [training.Trainer(sample(), settings, threads=threads).run().network for threads in (1, 2)]
-    with position_blocks.training_positions([paths[0], paths[2]], Filter(), tmp_path) as found:
+    with position_blocks.training_positions([paths[0], paths[2]], tmp_path) as found:
         assert len(found) == 400 and training.recipe_of(found) == training.recipe_of(sample())
         assert np.array_equal(without_checks(found.read(90, 110)), sample()[90:110])
         assert np.array_equal(without_checks(found.every(7)), sample()[::7])
@@ -609,7 +609,7 @@ def test_what_is_no_packed_file_is_kept_in_a_file_without_a_name(tmp_path: Path)
     packed, text = tmp_path / "a.bin", tmp_path / "b.txt"
     packed.write_bytes(sample()[:100].tobytes())
     text.write_text("4k3/8/8/8/8/8/8/R3K3 w - - 0 1 | 500 | 1.0\n" * 30)
-    with position_blocks.training_positions([text, packed], Filter(), tmp_path) as found:
+    with position_blocks.training_positions([text, packed], tmp_path) as found:
         assert len(found) == 130 and (found.read(0, 30)["score"] == 500).all()
         assert np.array_equal(found.read(25, 40)[5:], sample()[:10])
         assert sorted(tmp_path.iterdir()) == [packed, text]

@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import lzma
-import math
 import random
 from pathlib import Path
 
@@ -16,15 +15,12 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.eval.net.file import load_net
 from merino.formats import packed_files, pgn_games, pgn_tokens
-from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError
+from merino.formats.packed import PACKED, Filter, PackedError
 from merino.formats.scored_games import (
-    EXPECTATION_K,
     ScoredGames,
     as_viriformat,
     games_in,
-    looking_ahead,
     packed_of,
     scored_games,
 )
@@ -275,51 +271,6 @@ def test_a_damaged_file_is_refused_with_the_game(change, words, tmp_path):
 def test_options_that_choose_positions_are_refused_for_whole_games(option, tmp_path, pgn):
     assert main(["positions", str(pgn), "--out", str(tmp_path / "g.vf"), *option]) == 2
     assert not (tmp_path / "g.vf").exists()
-
-
-@pytest.mark.parametrize("share", [0.5, 0.9])
-def test_scores_that_look_ahead_are_those_of_td_lambda(share):
-    games = games_of(random_text(20) + ODD)
-    found, left_out = looking_ahead(games, share), 0
-    for game, result in enumerate(games.results / 2):
-        chances, expected = [], result
-        for score in games.scores[games.firsts[game] : games.firsts[game + 1]].tolist()[::-1]:
-            if score != pgn_tokens.NO_SCORE:
-                expected = (1 - share) / (1 + math.exp(-score / EXPECTATION_K)) + share * expected
-                chances.append((score, expected))
-        own = found.scores[games.firsts[game] : games.firsts[game + 1]]
-        for new, (score, expected) in zip(own[own != pgn_tokens.NO_SCORE].tolist(), chances[::-1], strict=True):
-            if abs(score) > MAX_SCORE:
-                assert new == score
-                left_out += 1
-            elif 1e-5 < expected < 1 - 1e-5:
-                assert new == pytest.approx(EXPECTATION_K * math.log(expected / (1 - expected)), abs=0.51)
-            else:
-                assert abs(new) > 1700
-    assert left_out  # the mate that a search has seen
-
-
-def test_only_games_with_scores_look_ahead(tmp_path, pgn, capsys):
-    packed, ahead = tmp_path / "p.bin", tmp_path / "a.bin"
-    assert main(["positions", str(pgn), "--out", str(packed), "--quiet"]) == 0
-    assert main(["positions", str(pgn), "--out", str(ahead), "--lambda", "0.8", "--quiet"]) == 0
-    before, after = packed_files.all_positions(packed), packed_files.all_positions(ahead)
-    assert (before["pieces"] == after["pieces"]).all() and (before["score"] != after["score"]).mean() > 0.5
-    capsys.readouterr()
-    for refused, why in (
-        (["positions", str(packed), "--lambda", "0.8"], "--lambda needs games"),
-        (["train", str(packed), "--lambda", "0.8"], "--lambda needs games"),
-        (["positions", str(pgn), "--lambda", "0.8", "--out", str(tmp_path / "g.vf")], "look ahead when it is read"),
-        (["train", str(pgn), "--lambda", "1"], "from 0 to below 1"),
-    ):
-        assert main(refused) in (1, 2) and why in capsys.readouterr().err
-
-
-def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path, pgn):
-    net = tmp_path / "a.net"
-    wanted = ["train", str(pgn), "--lambda", "0.5", "--hidden", "8", "--epochs", "1", "--validation", "0.2"]
-    assert main([*wanted, "--out", str(net), "--quiet"]) == 0
-    assert load_net(net).about["data"]["lambda"] == 0.5
 
 
 @pytest.mark.parametrize("ending", [".vf.gz", ".vf.bz2", ".vf.xz", ".bin.gz", ".txt.xz"])

@@ -54,11 +54,10 @@ class PackedError(errors.MerinoError):
 
 @dataclass(frozen=True)
 class Filter:
-    """Which positions of a game are used, scores up to `most` and quiet ones only, unless `noisy`; and their scores."""
+    """Which positions of a game are used: scores up to `most`, and quiet ones only, unless `noisy`."""
 
     most: int = MAX_SCORE
     noisy: bool = False  # also in check, or where the move played captures or promotes
-    ahead: float = 0.0  # lambda: the share of a score that is made of what came later in the game
 
 
 def begins_packed(content: bytes) -> bool:

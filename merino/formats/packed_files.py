@@ -64,15 +64,13 @@ def packed_positions(
     """The positions of a file, some PACKED[n] at a time; `report` is called with the share done.
 
     SCORED[n] with `with_colours`, where the file has them. The filter applies to games only: other files hold positions
-    chosen before. Raises PackedError, also where scores should look ahead and there are no games, and SourceError.
+    chosen before. Raises PackedError and SourceError.
     """
     with sources.open_source(path) as source:
         contents = contents_of(source)
         if contents in (SourceContents.PGN, SourceContents.VIRIFORMAT):
             for games in _games(source, contents, report):
                 yield scored_games.packed_of(games, chosen, with_colours)
-        elif chosen.ahead:
-            raise PackedError(f"{source.name} holds positions, not what came after them: --lambda needs games")
         elif contents is SourceContents.PACKED:
             yield from _reported(packed.checked_blocks(_blocks_in(source), source.name), source, report)
         else:

@@ -72,47 +72,16 @@ def game_text(tags: Mapping[str, str], words: Iterable[str], width: int = WIDTH)
 
 def tree_text(game: chess.pgn.Game, width: int = WIDTH) -> str:
     """A whole game from python-chess, with comments, signs and variations, and an empty line after it."""
-    writer = _Writer()
-    game.accept(writer)
-    return game_text(writer.tags, _kept_together(writer.words), width)
+    words = game.accept(_Exporter(columns=None, headers=False)).split()
+    tags = {name: plain_value(value) for name, value in game.headers.items()}
+    return game_text(tags, _kept_together(words), width)
 
 
-class _Writer(chess.pgn.BaseVisitor[None]):
-    """Collects the tags and words of a game; blanks in a comment separate words too."""
-
-    def __init__(self) -> None:
-        self.tags: dict[str, str] = {}
-        self.words: list[str] = []
-        self._follows_move = False
-
-    def visit_header(self, tagname: str, tagvalue: str) -> None:
-        self.tags[tagname] = plain_value(tagvalue)
-
-    def begin_variation(self) -> None:
-        self._add("(")
-
-    def end_variation(self) -> None:
-        self._add(")")
+class _Exporter(chess.pgn.StringExporter):
+    """Writes a brace in a comment as a parenthesis."""
 
     def visit_comment(self, comment: str) -> None:
-        self._add("{", *comment.translate(_BLANKS).replace("}", ")").split(), "}")
-
-    def visit_nag(self, nag: int) -> None:
-        self.words.append(f"${nag}")
-
-    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
-        self._add(*push_move(board.copy(stack=False), move, self._follows_move))
-        self._follows_move = True
-
-    def visit_result(self, result: str) -> None:
-        self._add(result)
-
-    def result(self) -> None:
-        """Nothing; the fields hold what was collected."""
-
-    def _add(self, *words: str) -> None:
-        self.words += words
-        self._follows_move = False
+        super().visit_comment(comment.translate(_BLANKS).replace("}", ")"))
 
 
 def _kept_together(words: Iterable[str]) -> Iterator[str]:

@@ -14,10 +14,9 @@ beyond what trainers take. Games of a file are numbered from 0.
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -29,11 +28,8 @@ from merino.core.board.position import NO_SQUARE, POSITION, side_to_move
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
 from merino.formats import pgn_games, pgn_tokens, sources
-from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, is_taken, scored, write_packed
+from merino.formats.packed import PACKED, Filter, PackedError, is_taken, scored, write_packed
 from merino.formats.pgn_tokens import MAX_SCORE as MAX_EVALUATION
-
-EXPECTATION_K = 150.0  # centipawns, about the K of our nets: where scores become expected scores to be averaged
-MIN_EXPECTED = 1e-6  # which is some 2,000 centipawns
 
 
 @dataclass(frozen=True)
@@ -96,43 +92,13 @@ def scored_games(games: pgn_games.Games, games_before: int = 0) -> ScoredGames:
     return ScoredGames(starts, firsts, moves, scores, table["result"].astype(np.int8), games_before + numbers)
 
 
-def looking_ahead(games: ScoredGames, share: float) -> ScoredGames:
-    """Games where this share, 0 to 1, of each score is made of the scores that follow, and of the result in the end.
-
-    It is lambda of TD(lambda): the expected score of a position becomes (1 - lambda) times that of its own search and
-    lambda times the next one's, which is made in the same way. What single searches err by averages out, and games
-    look further ahead than their searches. Scores beyond MAX_SCORE stay as they are.
-    """
-    scores = games.scores.copy()
-    _look_ahead(games.firsts, games.scores, games.results, share, scores)
-    return replace(games, scores=scores)
-
-
 def packed_of(games: ScoredGames, chosen: Filter, with_colours: bool = False) -> np.ndarray:
     """The positions of games that have a score and pass a filter, PACKED[n], or SCORED[n] `with_colours`."""
-    if chosen.ahead:
-        games = looking_ahead(games, chosen.ahead)
     packed = np.zeros(len(games.moves), dtype=PACKED)
     positions = np.zeros(len(games.moves) * with_colours, dtype=POSITION)
     columns = (games.moves, games.scores, games.results, games.numbers)
     count = _pack_games(games.starts, games.firsts, *columns, chosen.most, chosen.noisy, packed, positions)
     return scored(positions[:count], packed[:count]) if with_colours else packed[:count]
-
-
-@entry
-def _look_ahead(firsts, scores, results, share, found):
-    """Fill int16[n] with scores that depend on what came later in their games."""
-    for game in range(len(results)):
-        expected = results[game] * 0.5
-        for index in range(firsts[game + 1] - 1, firsts[game] - 1, -1):
-            score = np.int64(scores[index])
-            if score == pgn_tokens.NO_SCORE:
-                continue
-            own = 1.0 / (1.0 + math.exp(-score / EXPECTATION_K))
-            expected += (1.0 - share) * (own - expected)
-            if abs(score) <= MAX_SCORE:
-                bounded = min(max(expected, MIN_EXPECTED), 1.0 - MIN_EXPECTED)
-                found[index] = round(EXPECTATION_K * math.log(bounded / (1.0 - bounded)))
 
 
 @entry

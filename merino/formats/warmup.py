@@ -17,7 +17,6 @@ def warm_up() -> None:
     read = labelled.read_labelled(_POSITION)
     labelled.write_labelled(read.positions, read.results, read.games, read.to_end)
     scored = scored_games(games)
-    packed_of(scored, Filter(ahead=0.5))
     unpack(packed_of(scored, Filter()))
     games_in(as_viriformat(scored))
     start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)

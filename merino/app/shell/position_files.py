@@ -33,11 +33,6 @@ class Asked:
 
     max_score: Annotated[int, "leave out positions with larger scores", _of_games("CP", 1)] = packed.MAX_SCORE
     noisy: Annotated[bool, "also use positions in check or whose move is a capture or promotion", _of_games()] = False
-    ahead: Annotated[
-        float,
-        "share of each score that is made of the scores after it in the game, TD(lambda)",
-        _of_games("X", read=shared.share, flag="--lambda", default="0"),
-    ] = 0.0
     rescore: Annotated[
         int | None,
         "search ten positions of each game of PGN files for scores; kept next to the games",
@@ -115,7 +110,7 @@ def _positions(files: Sequence[Path], asked: Asked) -> Iterator[np.ndarray]:
         return (
             packed_files.rescaled(chunk if with_colours else packed.as_packed(chunk), asked.scale) for chunk in found
         )
-    chosen = packed.Filter(asked.max_score, asked.noisy, asked.ahead)
+    chosen = packed.Filter(asked.max_score, asked.noisy)
 
     def read(path: Path, report: packed_files.Report) -> Iterator[np.ndarray]:
         return packed_files.packed_positions(path, chosen, report, with_colours)
@@ -126,11 +121,8 @@ def _positions(files: Sequence[Path], asked: Asked) -> Iterator[np.ndarray]:
 
 def _games(files: Sequence[Path], asked: Asked) -> Iterator[scored_games.ScoredGames]:
     """The whole games of files that have a score; raises UsageError for options that choose positions."""
-    if asked.shuffle or asked.noisy or asked.ahead or asked.max_score != packed.MAX_SCORE:
-        raise command.UsageError(
-            "a file of games holds all positions in order, with the scores of their searches; shuffle, filter and look "
-            "ahead when it is read"
-        )
+    if asked.shuffle or asked.noisy or asked.max_score != packed.MAX_SCORE:
+        raise command.UsageError("a file of games holds all positions in order; shuffle and filter when it is read")
 
     def with_a_score(path: Path, report: packed_files.Report) -> Iterator[scored_games.ScoredGames]:
         for games in packed_files.games_with_scores(path, report):

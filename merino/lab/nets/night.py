@@ -84,7 +84,6 @@ class NightPlan(rounds.RoundPlan):
         training.training("EXPR", default="what the positions support"),
     ] = ""
     power: training.Power = gradient.Objective.power
-    ahead: training.Ahead = 0.0
     gpu: training.OnCard = False
     gauge: Annotated[
         int, "games against the start, and against the terms, after each success; 0 for none", rounds.of_match("N")
@@ -99,13 +98,13 @@ class NightPlan(rounds.RoundPlan):
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """See RoundPlan: a run that is older than some settings continues as it was."""
-        former = {"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"], "gpu": False}
+        if data.get("ahead"):
+            raise request.LearnError("it looks ahead by --lambda, which is gone: begin another run")
+        former = {"power": FORMER_POWER, "fewest_nodes": data["nodes"], "gpu": False}
         return super().from_json(former | {"shape": "", "ladder": 0} | data)
 
     def check(self) -> Self:
         """See RoundPlan."""
-        if not 0 <= self.ahead < 1:
-            raise request.LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
         if self.share is not None:
             rounds.check_share(self.share)
         _ = self.asked_shape
@@ -133,7 +132,7 @@ class NightPlan(rounds.RoundPlan):
         return (
             f"merino night --from {quote(start)} --generations {generations} --games {self.games} --nodes {self.nodes} "
             f"--fewest-nodes {self.fewest_nodes} --window {self.window} --power {self.power:.15g} "
-            f"--lambda {self.ahead:.15g} --match-games {self.match_games} --match-nodes {self.match_nodes} "
+            f"--match-games {self.match_games} --match-nodes {self.match_nodes} "
             f"--sprt {self.elo0:.15g} {self.elo1:.15g} --gauge {self.gauge} --ladder {self.ladder} "
             f"--seed {self.seed}"
             + (f" --blend {self.share:.15g}" if self.share is not None else "")
@@ -539,13 +538,12 @@ def _positions(
 
     The scores of a generation have the scale of the net that played it; those of nothing have that of the terms.
     """
-    chosen = packed.Filter(ahead=state.plan.ahead)
     for number in data:
         player = folder.net(state, replace(state, rounds=state.rounds[: number - 1]).last_proven)
         factor = 1.0 if player is None else families.default().k / player.k
         path = folder.of_round(number) / GAMES
         progress = partial(context.events.progressed, "Reading games")
-        for part in packed_files.packed_positions(path, chosen, progress):
+        for part in packed_files.packed_positions(path, packed.Filter(), progress):
             context.poll()
             yield packed_files.rescaled(part, factor)
 

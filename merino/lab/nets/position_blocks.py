@@ -122,7 +122,7 @@ def spooled(chunks: Iterable[np.ndarray], folder: Path) -> PackedBlocks:
 
 
 def training_positions(
-    paths: Sequence[Path], chosen: Filter, folder: Path, report: Callable[[Path], Report] | None = None
+    paths: Sequence[Path], folder: Path, report: Callable[[Path], Report] | None = None
 ) -> PackedBlocks:
     """The positions of files, those of games through a filter: packed files where they lie, others by way of `folder`.
 
@@ -133,8 +133,7 @@ def training_positions(
         parts = []
         for path in paths:
             show = report(path) if report else None
-            in_place = not chosen.ahead and is_packed(path)
-            part = open_blocks(path) if in_place else spooled(packed_positions(path, chosen, show), folder)
+            part = open_blocks(path) if is_packed(path) else spooled(packed_positions(path, Filter(), show), folder)
             parts.append(opened.enter_context(part))
         found = joined(parts)
         if not len(found):

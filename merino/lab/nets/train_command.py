@@ -15,7 +15,7 @@ from merino.engine.search.limits import MAX_THREADS
 from merino.eval.families import find_net
 from merino.eval.net import file as net_files
 from merino.eval.net import network
-from merino.formats import packed, sources
+from merino.formats import sources
 from merino.lab import plots
 from merino.lab.nets import gpu, gradient, position_blocks, shapes, starting, training
 from merino.learn.request import TrainingError
@@ -49,7 +49,6 @@ class TrainRequest:
     ] = None
     blend: training.ShareOfResult = None
     power: training.Power = gradient.Objective.power
-    ahead: training.Ahead = 0.0
     k: Annotated[
         float | None,
         "scale of the scores",
@@ -113,15 +112,13 @@ def _train(
     shared.check_apart((out, checkpoint, plots.log_of(out)), [*found, source], "train")
     with files.held(out):
         with terminal.Progress(shared.progress_stream(is_quiet)) as show:
-            chosen = packed.Filter(ahead=request.ahead)
             records = position_blocks.training_positions(
-                found, chosen, out.parent, lambda path: partial(show, f"Reading {path.name}")
+                found, out.parent, lambda path: partial(show, f"Reading {path.name}")
             )
         with records:
             settings = _settings(request, settings, asked, records, start)
             about = sealed.writable({"files": [path.name for path in found]})
             about |= sealed.writable({"note": request.note}) if request.note else {}
-            about |= {"lambda": request.ahead} if request.ahead else {}
             trainer = training.Trainer(records, settings, about, checkpoint, request.threads, start)
             if not is_quiet:
                 k, epochs = settings.objective.scale_of_scores, text.counted(settings.epochs, "epoch")

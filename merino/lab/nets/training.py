@@ -94,11 +94,6 @@ ShareOfResult = Annotated[
     training("X", 0, 1, flag="--blend", default="what the positions support"),
 ]
 Power = Annotated[float, "exponent of the error; 2 is the squared error", above_zero("X")]
-Ahead = Annotated[
-    float,
-    "share of each score that is made of the scores after it in the game, TD(lambda)",
-    training("X", read=shared.share, flag="--lambda", default="0"),
-]
 OnCard = Annotated[
     bool, "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not", training()
 ]

@@ -1,22 +1,15 @@
 """A UCI engine that plays the first legal move of the alphabet, and a fault at will: `fake_engine.py [FAULT]`.
 
-Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
+Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 600 ms;
 `silent` never answers, `stuck` never moves, `deaf` does not quit, `blank` puts a
 blank before its move, and `huge` has a score beyond all bounds; `sluggish` takes as long for a new game, which is no
-fault, `counting` gives the moves to go as its score, and `odd` has options with defaults that are none. A fault that
-begins with `option` is said as such.
+fault, and `counting` gives the moves to go as its score. A fault that begins with `option` is said as such.
 """
 
 import sys
 import time
 
 import chess
-
-ODD = """option name Style type combo default Normal var Solid var Risky
-option name Book type combo var Big var Small
-option name Low type spin default -1 min 0 max 9
-option name Half type spin default 1.5 min 0 max 9
-option name Ponder type check default false"""
 
 
 def main() -> None:
@@ -27,10 +20,10 @@ def main() -> None:
         if words[:1] == ["uci"] and fault == "silent":
             time.sleep(600)
         elif words[:1] == ["uci"]:
-            print(ODD if fault == "odd" else fault if fault.startswith("option") else "id author Nobody")
+            print(fault if fault.startswith("option") else "id author Nobody")
             print("id name Fake\noption name Contempt type spin default 0 min -9 max 9\nuciok", flush=True)
         elif words[:1] == ["ucinewgame"] and fault == "sluggish":
-            time.sleep(0.7)
+            time.sleep(0.4)
         elif words[:1] == ["isready"]:
             print("readyok", flush=True)
         elif words[:1] == ["position"]:
@@ -45,7 +38,7 @@ def main() -> None:
             if fault == "stuck":
                 time.sleep(600)
             if fault == "slow":
-                time.sleep(0.7)
+                time.sleep(0.6)
             best = min(move.uci() for move in board.legal_moves)
             score = words[words.index("movestogo") + 1] if fault == "counting" and "movestogo" in words else 12
             score, blank = 99999999999 if fault == "huge" else score, " " * (fault == "blank")

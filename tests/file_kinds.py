@@ -349,7 +349,8 @@ def _match(path: Path) -> object:
         each.unlink(missing_ok=True)
     keeper = MatchKeeper(pgn, path, MATCH, PositionFile(positions, 0))
     tally, seconds = keeper.load()
-    return tally.counts, seconds, keeper.catch_up(is_over=False)
+    keeper.catch_up(is_over=False)
+    return tally.counts, seconds
 
 
 # of a round

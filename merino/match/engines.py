@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any, NamedTuple, cast
 
 import chess
@@ -23,8 +22,6 @@ import numpy as np
 from merino.core.board import bitboard, fen
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
-from merino.core.common.errors import abridged
-from merino.core.common.text import in_one_line
 from merino.engine.notation.san import as_chess_move, start_board_of
 from merino.engine.search import iterative_deepening, limits, strength, transposition, warmup
 from merino.engine.search.searcher import Searcher
@@ -36,21 +33,16 @@ from merino.match.games import Game, MatchError, Played, Reason
 # Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of a program that ends after its event loop
-log = logging.getLogger(__name__)
 
 START_SECONDS = 60.0  # for another engine to answer when it starts
 GRACE_SECONDS = 20.0  # after its time and margin have run out, until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
 QUIT_SECONDS = 5.0  # to end when it is asked to
-REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
-PERHAPS = "perhaps it speaks UCI only with an option, such as --uci, or XBoard (as a player xboard:COMMAND)"
-TYPES = ("check", "spin", "combo", "button", "string")  # of options
-NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default for each move
+NO_ANSWER = "no answer; perhaps it speaks UCI only with an option, such as --uci, or XBoard (xboard:COMMAND)"
 # Commands of XBoard without which an engine plays all the same, and how it says that it does not know one.
 NOT_NEEDED = ("accepted", "rejected", "random", "computer", "post", "nopost", "easy", "hard", "time", "otim")
 _UNKNOWN = re.compile(r"\s*Error\s*\([^()]*\)\s*:\s*(\w+)")
 GUESSED = ("memory", "cores")  # options of XBoard whose value is not announced; python-chess takes one for theirs
-_FIELD = re.compile(r"\s(name|type|default|min|max|var)\s+(.*?)(?=\s+(?:type|default|min|max|var)\s|\s*$)")
 
 
 class Program:
@@ -80,11 +72,6 @@ class Program:
             transport.close()
         return transport, self._protocol
 
-    def why(self, error: Exception) -> str:
-        """Why it cannot be used, after this error."""
-        refusal = getattr(self._protocol, "refusal", "")
-        return f"it answers '{refusal}'; {PERHAPS}" if refusal else str(error) or "no answer"
-
     def end(self) -> None:
         """End it, now or as soon as it runs; from any thread, and more than once."""
         self._has_ended = True
@@ -99,8 +86,8 @@ class _Engine(chess.engine.Protocol):
     The time of each move is measured from the line `go` to the line with the move. That excludes what comes before,
     such as `ucinewgame` and clearing the hash, and the time until this process learns of an answer on another thread.
 
-    What an engine announces when it starts, and what is no option that could be set, is ignored: python-chess would
-    reject the engine for it.
+    What an engine announces when it starts and python-chess does not take as an option or feature is ignored, as GUIs
+    do; python-chess would reject the engine for it.
     """
 
     began = ended = 0.0
@@ -123,60 +110,24 @@ class _Engine(chess.engine.Protocol):
         if word == [self.answer]:
             self.ended = time.perf_counter()
         if word == [self.announces] and not self.initialized and self.command is not None:
-            self.learn(self.command, line)
+            for announced in self.announcements(line):
+                with suppress(chess.engine.EngineError, ValueError, LookupError):
+                    self.command.line_received(announced)
         else:
             super()._line_received(line)
 
-    def learn(self, command: chess.engine.BaseCommand[Any], line: str) -> None:
-        """Let the command that agrees on the protocol learn an option from a line, or ignore it."""
-        raise NotImplementedError
-
-    def ignore(self, line: str) -> None:
-        """Say that this is no option."""
-        _say_once(f"'{in_one_line(abridged(line))}', which an engine announces, is no option and is ignored")
+    def announcements(self, line: str) -> list[str]:
+        """What a line announces, each in a line of its own."""
+        return [line]
 
 
 class TimedUci(_Engine, chess.engine.UciProtocol):
-    """UCI; a program that takes the word `uci` for something else is not waited for."""
-
-    refusal = ""
+    """UCI."""
 
     @property
     def plays_chess960(self) -> bool:
         """Whether it says so."""
         return "UCI_Chess960" in self.options
-
-    def learn(self, command: chess.engine.BaseCommand[Any], line: str) -> None:
-        """See `_Engine`; an option with an odd default is learned without it."""
-        try:
-            command.line_received(line)
-        except chess.engine.EngineError:
-            option = _option_without_default(line)
-            if option is None:
-                self.ignore(line)
-            else:
-                self.options[option.name] = option
-
-    def line_received(self, line: str) -> None:
-        """Receive a line; end the program if it does not know the protocol."""
-        if not self.initialized and REFUSAL.match(line) and self.transport is not None:
-            self.refusal = line
-            self.transport.close()
-        super().line_received(line)
-
-
-def _option_without_default(line: str) -> chess.engine.Option | None:
-    """The option of a line with an odd default, which it then lacks; None if it is no option at all."""
-    found = _FIELD.findall(line)
-    fields, choices = dict(found), [value for field, value in found if field == "var"]
-    name, kind, default = (fields.get(field, "") for field in ("name", "type", "default"))
-    if not name or kind not in TYPES or name.lower() in NEED_DEFAULT:
-        return None
-    if kind == "combo" and default and default not in choices:
-        choices.append(default)
-    bounds = (fields.get(field, "") for field in ("min", "max"))
-    low, high = (int(text) if re.fullmatch(r"-?\d{1,18}", text) else None for text in bounds)
-    return chess.engine.Option(name, kind, None, low, high, choices)
 
 
 class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
@@ -184,6 +135,11 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
 
     announces, answer = "feature", "move"
     sets_up = True
+
+    @property
+    def counts_nodes(self) -> bool:
+        """Whether it says that it can limit its search by nodes."""
+        return bool(self.features.get("nps"))
 
     @property
     def plays_chess960(self) -> bool:
@@ -201,19 +157,14 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
         if not unknown or unknown[1] not in NOT_NEEDED:
             super()._line_received(line)
 
-    def learn(self, command: chess.engine.BaseCommand[Any], line: str) -> None:
-        """See `_Engine`; the features of a line are learned one by one."""
+    def announcements(self, line: str) -> list[str]:
+        """See `_Engine`; an engine that cannot set up a position is to python-chess like one that can."""
         try:
-            features = [shlex.quote(feature) for feature in shlex.split(line)[1:]]
+            features = shlex.split(line)[1:]
         except ValueError:  # quotation marks without an end
-            features = [line.partition(" ")[2]]
-        for feature in features:
-            try:
-                command.line_received(f"feature {feature}")
-            except (ValueError, LookupError):
-                self.ignore(f"feature {feature}")
-            if self.features.get("setboard") == 0:  # python-chess would reject such an engine, whatever it is to play
-                self.sets_up, self.features["setboard"] = False, 1
+            return []
+        self.sets_up &= "setboard=0" not in features
+        return [f"feature {shlex.quote(feature.replace('setboard=0', 'setboard=1'))}" for feature in features]
 
 
 class EngineFault(Exception):
@@ -375,22 +326,23 @@ class OtherEngine:
         self._program = program = self._new_program()
         if self._is_stopped:  # maybe before there was this program
             program.end()
-        # No engine ponders here; python-chess does not let that be said.
-        asked = {name: value for name, value in player.options.items() if (name.lower(), value) != ("ponder", "false")}
         try:
             engine = program.start(player.command)
+            # No engine ponders here; python-chess does not let that be said. It keeps a default over another spelling.
+            names = {name.lower(): name for name in engine.options}
+            asked = {names.get(name.lower(), name): value for name, value in player.options.items()}
+            if str(asked.get("Ponder", "")).lower() == "false":
+                del asked["Ponder"]
             engine.configure(engine_options(engine, player, self._time_control.other_hash_mb) | asked)
             engine.ping()
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
             program.end()
-            raise EngineFault(Reason.CRASH, program.why(error)) from error
+            raise EngineFault(Reason.CRASH, str(error) or NO_ANSWER) from error
         engine.timeout = None  # python-chess would end a move a minute late, whatever its margin
-        if self._time_control.nodes is not None and isinstance(engine.protocol, TimedXBoard):
-            counts_nodes = engine.protocol.features.get("nps")
-            if not counts_nodes or self._time_control.is_timed:
-                engine.close()
-                hint = " and by time at once; use one" if counts_nodes else "; use --tc, --movetime or --depth"
-                raise MatchError(f"'{player.label}' cannot limit its search by nodes{hint}")
+        control, protocol = self._time_control, engine.protocol
+        if control.nodes and isinstance(protocol, TimedXBoard) and (control.is_timed or not protocol.counts_nodes):
+            engine.close()
+            raise MatchError(f"'{player.label}' cannot limit its search so; use --tc, --movetime or --depth alone")
         return engine
 
     def _limit(self, situation: Situation) -> tuple[chess.engine.Limit, float]:
@@ -437,9 +389,8 @@ def engine_options(
 ) -> dict[str, chess.engine.ConfigValue]:
     """The options that give an engine its hash and threads, and no book of its own.
 
-    Where the player names none, the engine gets `usual_hash` or one thread, provided it has an option for it; what is
-    beyond the bounds of the option is brought within them, with a warning. Raises EngineError if it lacks an option
-    that was asked for.
+    Where the player names none, the engine gets `usual_hash` or one thread as far as it has an option that takes it.
+    Raises EngineError if it lacks an option that was asked for.
     """
     options, set_by_name = engine.options, {name.lower() for name in player.options}
     found: dict[str, chess.engine.ConfigValue] = {"OwnBook": False} if "OwnBook" in options else {}
@@ -454,18 +405,8 @@ def engine_options(
             if asked is not None:
                 found[name] = asked
             elif name.lower() not in set_by_name:
-                low, high = options[name].min, options[name].max
-                value = max(usual, low or 0)
-                found[name] = value = value if high is None else min(value, high)
-                if value != usual:
-                    _say_once(f"'{player.label}' plays with {name} = {value}, since it does not take {usual}")
+                found[name] = min(max(usual, options[name].min or 0), options[name].max or usual)
     return found
-
-
-@cache
-def _say_once(sentence: str) -> None:
-    """Warn, however many boards start the same engine."""
-    log.warning(sentence)
 
 
 class CompiledBoard:

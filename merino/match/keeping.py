@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +39,27 @@ class Journal(NamedTuple):
         """Where they end."""
         return self.at + sum(map(len, self.games))
 
+    def as_json(self, is_text: bool) -> dict[str, Any]:
+        """What a state has: the text of each game, or the bytes of all and the size of each."""
+        if is_text:
+            return {"at": self.at, "games": [game.decode() for game in self.games]}
+        more = base64.b64encode(b"".join(self.games)).decode()
+        return {"at": self.at, "more": more, "sizes": [len(game) for game in self.games]}
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> Self:
+        """What `as_json` wrote; raises KeyError, TypeError, ValueError or OverflowError for anything else."""
+        at = int(state["at"])
+        if at < 0:
+            raise ValueError("the offset of its games is below 0")
+        if "games" in state:
+            return cls(at, tuple(str(game).encode() for game in state["games"]))
+        more = base64.b64decode(state["more"], validate=True)
+        sizes = [int(size) for size in state.get("sizes", [len(more)])]  # older states have none
+        if sum(sizes) != len(more) or any(size < 0 or size % scored_games.MOVE_BYTES for size in sizes):
+            raise ValueError("its positions are not whole")
+        return cls(at, tuple(more[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)))
+
 
 class GrowingFile:
     """A file at whose end games are added, each once: here as PGN.
@@ -46,8 +67,6 @@ class GrowingFile:
     While it is `opened`, `prepare` makes the `plan`; write that into the state, then `settle`. Each step may be broken
     off, and all begun again with `prepare`.
     """
-
-    lacks = "games that its PGN may lack; name the PGN with --pgn"
 
     def __init__(self, path: Path) -> None:
         """Raises MatchUsageError."""
@@ -88,8 +107,8 @@ class GrowingFile:
             self._finish()
             self.plan = Journal(_size(self._file), ())
 
-    def take_up(self, plan: Journal) -> bool:
-        """Add what a plan of the state has and the file lacks; whether others have written there. Raises MatchError."""
+    def take_up(self, plan: Journal) -> None:
+        """Add what a plan of the state has and the file lacks; raises MatchError."""
         size = self.path.stat().st_size if is_there(self.path) else 0
         if size < plan.at:
             raise MatchError(f"'{self.path}' is shorter than the state of the match says; use other files")
@@ -97,7 +116,6 @@ class GrowingFile:
         if plan.games:
             with self.opened(), writing(MatchError, self.path):
                 self._finish()
-        return size > plan.end
 
     def check(self) -> None:
         """Raise MatchError if the file holds anything else."""
@@ -107,15 +125,6 @@ class GrowingFile:
 
     def check_whole(self, file: IO[bytes]) -> None:
         """Raise MatchError if nothing may be added to the open file."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The plan as the state has it."""
-        return {"at": self.plan.at, "games": [game.decode() for game in self.plan.games]}
-
-    @staticmethod
-    def journal_of(state: dict[str, Any]) -> Journal:
-        """What `as_json` wrote; raises KeyError, TypeError, ValueError or OverflowError for anything else."""
-        return Journal(int(state["at"]), tuple(str(game).encode() for game in state["games"]))
 
     def _finish(self) -> None:
         """Add what is missing of the plan kept, from the middle of a game on if need be; raises OSError.
@@ -144,8 +153,6 @@ class GrowingFile:
 class PositionFile(GrowingFile):
     """The positions of games, packed or as games in viriformat, by the name of the file."""
 
-    lacks = "positions that their file may lack; name it with --positions"
-
     def __init__(self, path: Path, skip: int) -> None:
         """`skip`: the number of positions after the opening to leave out, where moves are random."""
         super().__init__(path)
@@ -154,10 +161,13 @@ class PositionFile(GrowingFile):
 
     def check_whole(self, file: IO[bytes]) -> None:
         """See GrowingFile."""
-        size = _size(file)
+        size, itemsize = _size(file), packed.PACKED.itemsize
         if self._has_games:
             self._end = end_of_games(file, self._end if self._end <= size else 0)
-        if size != self._end if self._has_games else size % packed.PACKED.itemsize:
+            is_whole = size == self._end
+        else:
+            is_whole = size % itemsize == 0 and (not size or packed.begins_packed(_read(file, 0, itemsize)))
+        if not is_whole:
             kind = "games in viriformat" if self._has_games else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
 
@@ -167,22 +177,6 @@ class PositionFile(GrowingFile):
         if self._has_games:
             return scored_games.as_viriformat(scored) if len(scored.moves) else b""
         return packed.with_checks(scored_games.packed_of(scored, packed.Filter())).tobytes()
-
-    def as_json(self) -> dict[str, Any]:
-        """See GrowingFile; with the bytes of each game."""
-        at, games = self.plan
-        more = base64.b64encode(b"".join(games)).decode()
-        return {"at": at, "more": more, "sizes": [len(game) for game in games]}
-
-    @staticmethod
-    def journal_of(state: dict[str, Any]) -> Journal:
-        """See GrowingFile."""
-        more = base64.b64decode(state["more"], validate=True)
-        sizes = [int(size) for size in state.get("sizes", [len(more)])]  # older states have none
-        if sum(sizes) != len(more) or any(size < 0 or size % scored_games.MOVE_BYTES for size in sizes):
-            raise ValueError("its positions are not whole")
-        ends = accumulate(sizes)
-        return Journal(int(state["at"]), tuple(more[end - size : end] for size, end in zip(sizes, ends, strict=True)))
 
 
 class MatchKeeper:
@@ -204,34 +198,23 @@ class MatchKeeper:
         with files.faults_named(path, "the state of a match", MatchError):
             state = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
-            for name, kind in (("positions", PositionFile), ("pgn", GrowingFile)):
-                if state.get(name):
-                    self._plans[name] = kind.journal_of(state[name])
-                    if self._plans[name].at < 0:
-                        raise ValueError("the offset of its games is below 0")
+            self._plans = {name: Journal.from_json(state[name]) for name in self._files if state.get(name)}
         changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
             raise MatchError(f"'{path}' belongs to a match with other {', '.join(changed)}; use another file")
         return tally, seconds
 
-    def catch_up(self, is_over: bool) -> str:
-        """Add the games that the state has and the files lack; returns a remark if others have written there, or "".
-
-        Call it after `load`. Raises MatchError if the files do not belong together.
-        """
-        remark = ""
-        for name, kind in (("positions", PositionFile), ("pgn", GrowingFile)):
-            plan, file = self._plans.pop(name, None), self._files[name]
+    def catch_up(self, is_over: bool) -> None:
+        """Add the games that the state has and the files lack, after `load`; raises MatchError if they do not match."""
+        for name, file in self._files.items():
+            plan = self._plans.pop(name, None)
             if plan is not None and (plan.games or not is_over):
                 if file is not None:
-                    has_grown = file.take_up(plan)
-                    if has_grown and name == "pgn":
-                        remark = f"'{file.path}' has grown since '{self._state}' was saved; nothing is removed from it."
+                    file.take_up(plan)
                 elif plan.games:
-                    raise MatchError(f"'{self._state}' holds {kind.lacks}")
+                    raise MatchError(f"'{self._state}' holds games that a file may lack; name it with --{name}")
             if isinstance(file, PositionFile):
                 file.check()
-        return remark
 
     def add(self, game: str, positions: bytes = b"") -> None:
         """Take the text of the next game, and its positions as `PositionFile.bytes_of` has them."""
@@ -255,7 +238,7 @@ class MatchKeeper:
     def _write_state(self, tally: Tally, seconds: float) -> None:
         if self._state is not None:
             state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
-            state |= {name: None if file is None else file.as_json() for name, file in self._files.items()}
+            state |= {name: file and file.plan.as_json(name == "pgn") for name, file in self._files.items()}
             with writing(MatchError, self._state):
                 write_whole(self._state, sealed.as_json(state, indent=1))
 
@@ -277,15 +260,6 @@ def _read(file: IO[bytes], at: int, most: int) -> bytes:
         while part := file.read(most - len(found)):
             found += part
     return found
-
-
-def check_holds_packed(path: Path) -> None:
-    """Raise MatchError if a file of positions, not of games, begins with something else; raises OSError."""
-    if is_there(path) and not is_games_file(path):
-        with files.open_to_extend(path) as file:
-            head = _read(file, 0, packed.PACKED.itemsize)
-        if head and not packed.begins_packed(head):
-            raise MatchError(f"'{path}' holds no packed positions, or its end is missing: name another file")
 
 
 def _scored(game: Game, skip: int) -> scored_games.ScoredGames:

@@ -101,7 +101,7 @@ class _Match:
         self._keeper = keeping.MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
         self._result = MatchResult(*self._keeper.load())
         self._first = self._result.tally.games
-        self._say(self._keeper.catch_up(self._is_over()))
+        self._keeper.catch_up(self._is_over())
         if self._first and not self._is_over():
             self._say(f"{self._first} of {config.games} games are already played; continuing.")
         self._saved = self._shown = time.monotonic()

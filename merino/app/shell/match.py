@@ -12,7 +12,7 @@ from merino.app.console import shared
 from merino.core.common import command, files, interrupt, options, terminal, work
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.families import load_chosen
-from merino.match import keeping, report, runner, statistics
+from merino.match import report, runner, statistics
 from merino.match.config import (
     CLEAR_WIN,
     DEFAULT_MARGIN_MS,
@@ -306,8 +306,6 @@ def play(
         for path in filter(None, (args.pgn, positions, state)):
             with files.writing(MatchError, path):
                 files.check_writable(path, whole=path == state)
-                if path == positions:
-                    keeping.check_holds_packed(path)
         with terminal.LivePrinter(shared.progress_stream(args.quiet)) as show:
             live = (lambda text: show(f"{title}  {text}")) if title else show
             output = runner.MatchOutput(live, args.pgn, state, event, line, remarks(args), positions)

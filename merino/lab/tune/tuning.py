@@ -36,7 +36,7 @@ from merino.lab.tune.methods import METHODS, after, next_pair
 from merino.lab.tune.parameters import TunedParameter, TuneError, best_step, lines_of_both, playable, settings_for
 from merino.lab.tune.rules import EstimatorSettings, ExpectedGain, Method, PairResult, State
 from merino.match.config import Clock, MatchConfig, OpeningSource, TimeControl
-from merino.match.engines import Program, TimedUci, board_of
+from merino.match.engines import NO_ANSWER, Program, TimedUci, board_of
 from merino.match.games import MatchError, Reason, seed_state
 from merino.match.players import OtherPlayer, OwnPlayer, Player
 from merino.match.runner import opening_or_fault
@@ -308,7 +308,7 @@ def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
     try:
         options = program.start(command).options
     except (OSError, chess.engine.EngineError, TimeoutError) as error:
-        raise TuneError(f"the engine '{' '.join(command)}' does not start: {program.why(error)}") from error
+        raise TuneError(f"the engine '{' '.join(command)}' does not start: {str(error) or NO_ANSWER}") from error
     finally:
         program.end()
     return {

@@ -10,7 +10,7 @@ from merino.eval.linear.weights import load
 from merino.lab import article
 from tests.rows import SELFPLAY
 
-SMALL = ("--games", "40", "--match-games", "4")
+SMALL = ("--games", "10", "--match-games", "4")
 
 
 @pytest.fixture(autouse=True)

@@ -216,7 +216,7 @@ def test_blocks_grow_to_a_second_of_play_and_become_small_towards_the_end() -> N
 @pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself a Ctrl-C there")
 def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: connection.ClusterSession) -> None:
     played = runner.play_match(MatchConfig(DUEL, ENDLESS), 8, 2, executor=local.executor)
-    threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
+    threading.Timer(0.4, os.kill, [os.getpid(), signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         next(played)
     played.close()

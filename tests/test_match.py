@@ -104,7 +104,7 @@ def test_ctrl_c_ends_the_games_under_way_and_closes_the_boards(monkeypatch):
     closed: list[engines.CompiledBoard] = []
     monkeypatch.setattr(engines.CompiledBoard, "close", lambda board: closed.append(board))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
-    threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    threading.Timer(0.4, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         next(play_match(terms_of(10**12), 4, 2))  # whose first move would take weeks
     assert len(set(closed)) == 2

@@ -75,6 +75,7 @@ class GrowingFile:
         self.path = path
         self.plan = Journal(0, ())
         self._waiting: list[bytes] = []
+        self._is_resumed = False  # by a state that knows what is in the file
         self._kept: Journal | None = None  # a plan that the state has and that is not finished yet
         self._file: IO[bytes]  # while it is open
 
@@ -112,7 +113,7 @@ class GrowingFile:
         size = self.path.stat().st_size if is_there(self.path) else 0
         if size < plan.at:
             raise MatchError(f"'{self.path}' is shorter than the state of the match says; use other files")
-        self._kept = plan
+        self._kept, self._is_resumed = plan, True
         if plan.games:
             with self.opened(), writing(MatchError, self.path):
                 self._finish()
@@ -166,7 +167,8 @@ class PositionFile(GrowingFile):
             self._end = end_of_games(file, self._end if self._end <= size else 0)
             is_whole = size == self._end
         else:
-            is_whole = size % itemsize == 0 and (not size or packed.begins_packed(_read(file, 0, itemsize)))
+            is_known = not size or self._is_resumed
+            is_whole = size % itemsize == 0 and (is_known or packed.begins_packed(_read(file, 0, itemsize)))
         if not is_whole:
             kind = "games in viriformat" if self._has_games else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")

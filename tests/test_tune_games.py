@@ -260,8 +260,6 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
     assert tuning.engine_options(engine) == {"Bold": evaluation.Number(5, 0, 10)}
     with pytest.raises(parameters.TuneError, match="does not start"):
         tuning.engine_options((sys.executable, "-c", "pass"))
-    fake = Path(__file__).parent / "fake_engine.py"
-    assert tuning.engine_options((sys.executable, str(fake), "odd"))["Low"] == evaluation.Number(0, 0, 9)
     file = tmp_path / "file.txt"
     file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
     order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "2"]

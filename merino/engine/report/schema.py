@@ -97,6 +97,47 @@ class ScoreReport:
 
 
 @dataclass(frozen=True)
+class NamedPieceReport:
+    """A piece that a claim names."""
+
+    piece: Annotated[str, 'its letter, "N" for a white knight, "n" for a black one']
+    square: Annotated[str, "its square in `fen`; for a claim about a place, at the end of `line`"]
+
+
+@dataclass(frozen=True)
+class GainReport:
+    """Material that a line wins."""
+
+    pawns: Annotated[int, "what `side` wins, less what it loses: a pawn 1, knight and bishop 3, rook 5, queen 9"]
+    ply: Annotated[int, "the plies of `line` after which it has that and nothing can be taken at a profit"]
+
+
+@dataclass(frozen=True)
+class ProofReport:
+    """The searches that confirm a claim."""
+
+    judge: Annotated[str, "which evaluation or engine searched"]
+    nodes: Annotated[int, "positions searched in each of the two searches"]
+    score_before: Annotated[ScoreReport, "the score of `fen`; for a claim about a place, of the end of `other_line`"]
+    score_after: Annotated[ScoreReport, "the score at the end of `line`, by a search of its own"]
+
+
+@dataclass(frozen=True)
+class ClaimReport:
+    """Something said of a position, with what proves it: a rule on the board, and a search that confirms it."""
+
+    kind: Annotated[str, "what is claimed, one of the kinds in [Explaining](explaining.md#claims)"]
+    side: Annotated[str, "whom it favours: white or black"]
+    fen: Annotated[str, "the position in which `line` begins"]
+    pieces: Annotated[tuple[NamedPieceReport, ...], "the pieces that the sentence names"]
+    line: Annotated[tuple[str, ...], "the moves that show it, as UCI writes them"]
+    other_line: Annotated[tuple[str, ...], "the line from `fen` at whose end it does not hold; empty if none"]
+    wins: Annotated[GainReport | None, "the material won; null if the claim is about something else"]
+    proof: Annotated[ProofReport | None, "the searches; null for what the rules of chess alone prove"]
+    text: Annotated[str, "the sentence, without a full stop"]
+
+
+@dataclass(frozen=True)
 class PieceChangeReport:
     """How a move changes a piece. For a captured piece, the fields of the position after the move are null."""
 

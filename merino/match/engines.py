@@ -326,19 +326,7 @@ class OtherEngine:
         self._program = program = self._new_program()
         if self._is_stopped:  # maybe before there was this program
             program.end()
-        try:
-            engine = program.start(player.command)
-            # No engine ponders here; python-chess does not let that be said. It keeps a default over another spelling.
-            names = {name.lower(): name for name in engine.options}
-            asked = {names.get(name.lower(), name): value for name, value in player.options.items()}
-            if str(asked.get("Ponder", "")).lower() == "false":
-                del asked["Ponder"]
-            engine.configure(engine_options(engine, player, self._time_control.other_hash_mb) | asked)
-            engine.ping()
-        except (OSError, chess.engine.EngineError, TimeoutError) as error:
-            program.end()
-            raise EngineFault(Reason.CRASH, str(error) or NO_ANSWER) from error
-        engine.timeout = None  # python-chess would end a move a minute late, whatever its margin
+        engine = start(program, player, self._time_control.other_hash_mb)
         control, protocol = self._time_control, engine.protocol
         if control.nodes and isinstance(protocol, TimedXBoard) and (control.is_timed or not protocol.counts_nodes):
             engine.close()
@@ -382,6 +370,24 @@ def centipawns(score: chess.engine.Score) -> int:
         return max(-highest, min(score.score(mate_score=limits.MATE_SCORE), highest))
     plies = min(2 * mate - 1 if mate > 0 else -2 * mate, limits.MAX_PLY)
     return limits.MATE_SCORE - plies if mate > 0 else plies - limits.MATE_SCORE
+
+
+def start(program: Program, player: players.OtherPlayer, usual_hash: int) -> chess.engine.SimpleEngine:
+    """The engine of a player, started and ready, with its options; raises EngineFault."""
+    try:
+        engine = program.start(player.command)
+        # No engine ponders here; python-chess does not let that be said. It keeps a default over another spelling.
+        names = {name.lower(): name for name in engine.options}
+        asked = {names.get(name.lower(), name): value for name, value in player.options.items()}
+        if str(asked.get("Ponder", "")).lower() == "false":
+            del asked["Ponder"]
+        engine.configure(engine_options(engine, player, usual_hash) | asked)
+        engine.ping()
+    except (OSError, chess.engine.EngineError, TimeoutError) as error:
+        program.end()
+        raise EngineFault(Reason.CRASH, str(error) or NO_ANSWER) from error
+    engine.timeout = None  # python-chess would end a move a minute late, whatever its margin
+    return engine
 
 
 def engine_options(

@@ -1,0 +1,311 @@
+"""The judge of a study: who says how good a position is, and by which moves. Merino's words narrate its verdicts.
+
+It is a search of Merino's, by a net or by the terms, or another engine that speaks UCI. Such an engine may fail: not
+start, end, be silent, or say what cannot be. Each is a StudyError that names the engine and what it did.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as NotYetError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, cast
+
+import chess
+import chess.engine
+
+from merino.core.board.game import Position
+from merino.core.common.text import in_one_line
+from merino.engine.notation.san import as_chess_move, as_move, start_board_of
+from merino.engine.search.limits import Limits, Line, Score
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.warmup import warm_up
+from merino.eval import families, outlook
+from merino.eval.evaluation import Evaluation
+from merino.match import engines, games, players
+from merino.study import analyser, errors
+
+STRONGEST = "gen13"  # the strongest net that comes with Merino
+TERMS = "terms"  # the name of a judge by the evaluation that comes with Merino
+FORMS = f"a net or weights, by file or name, '{TERMS}', or the program of a UCI engine"
+SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for the move, until it counts as hanging
+_POLL_SECONDS = 0.05
+_PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
+_WDL = "UCI_ShowWDL"  # the option by which an engine names its chances of win, draw and loss
+_MULTIPV = re.compile(r"\smultipv\s+(\d+)")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Who judges, and `narrator`, whose terms name the changes. A context manager, which ends the program of an engine.
+
+    `expected` is the expected score of the side to move, 0..1; a mate in view is certain. `identity` is all that its
+    verdicts depend on besides the limits of a search. `new_game` forgets what was judged before.
+    """
+
+    name: str
+    analyse: analyser.Analyser
+    expected: Callable[[Score], float]
+    narrator: Evaluation
+    identity: str
+    scale: str  # of the expected score, in words: "K 200"
+    new_game: Callable[[], object] = field(default=lambda: None)
+    close: Callable[[], object] = field(default=lambda: None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def judge_of(
+    name: str | None,
+    hash_mb: int,
+    threads: int,
+    *,
+    narrator: Evaluation | None = None,
+    k: float | None = None,
+    is_stop_requested: Callable[[], bool] = lambda: False,
+    is_forgetful: bool = False,
+) -> Judge:
+    """The judge of this name, in any of FORMS; None is the strongest at hand. Raises StudyError.
+
+    `narrator` is by default the terms that come with Merino, `k` the scale of the judge's expected score. A search that
+    is stopped, also by Ctrl-C, raises KeyboardInterrupt. A judge that `is_forgetful` knows nothing of earlier searches
+    in each.
+    """
+    wanted = STRONGEST if name is None else name
+    narrator = narrator or families.default()
+    try:
+        player = players.OwnPlayer(TERMS) if wanted == TERMS else players.read_player(wanted)
+    except games.MatchUsageError as error:
+        reason = str(error.__cause__ or error).partition("; 'merino match -h'")[0]
+        raise errors.StudyError(f"judge '{wanted}': {reason}; it can be {FORMS}") from error
+    if isinstance(player, players.OtherPlayer):
+        engine = _Engine(player, hash_mb, threads, is_stop_requested, is_forgetful)
+        scale = outlook.DEFAULT_K if k is None else k
+        return Judge(
+            engine.name,
+            engine.analyse,
+            lambda score: _expected(score, scale),
+            narrator,
+            f"{json.dumps(player.identity())}, {engine.name}, K {scale:g}",
+            "its own chances of win and draw" if engine.knows_chances else f"K {scale:g}",
+            engine.new_game,
+            engine.close,
+        )
+    evaluation = player.evaluation if k is None else player.evaluation.with_k(k)
+    warm_up()  # so that compiling does not count as thinking
+    try:
+        searcher = Searcher(hash_mb, threads, evaluation, player.parameters)
+    except MemoryError as error:
+        raise errors.StudyError(f"not enough memory for a transposition table of {hash_mb} MiB") from error
+    searcher.move_overhead = 0
+    return Judge(
+        player.label,
+        analyser.analyser(searcher, is_stop_requested=is_stop_requested, gives_up=True, is_forgetful=is_forgetful),
+        lambda score: analyser.expected_of(score, evaluation),
+        narrator,
+        f"{_digest(player.identity())}, K {evaluation.k:g}",
+        f"K {evaluation.k:g}",
+        searcher.clear,
+        searcher.stop,
+    )
+
+
+def _digest(identity: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
+class _EngineScore(Score):
+    """A score, with the expected score that the engine itself gives it; None if it gives none."""
+
+    share: float | None = None
+
+
+def _expected(score: Score, k: float) -> float:
+    """The expected score of a score of another engine: by its chances if it names them, else by K."""
+    if score.mate is not None:
+        return float(score.mate > 0)
+    share = score.share if isinstance(score, _EngineScore) else None
+    return outlook.expected_score(score, k) if share is None else share
+
+
+class _Protocol(engines.TimedUci):
+    """UCI, with a note of when the engine last spoke, and of a line of its that is not legal, by its number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard = time.perf_counter()
+        self.lies: dict[int, str] = {}
+
+    def line_received(self, line: str) -> None:
+        """Receive a line."""
+        self.heard = time.perf_counter()
+        moves = _PV.search(line) if line.startswith("info") else None
+        if moves is not None:
+            number, board = _MULTIPV.search(line), self.board.copy(stack=False)
+            key = int(number[1]) if number else 1
+            self.lies.pop(key, None)
+            for move in moves[1].split():
+                try:
+                    board.push_uci(move)
+                except ValueError:
+                    self.lies[key] = move
+                    break
+        super().line_received(line)
+
+
+class _Engine:
+    """Another engine, which runs until `close`. Its time is limited: raises StudyError where it does not answer."""
+
+    def __init__(
+        self,
+        player: players.OtherPlayer,
+        hash_mb: int,
+        threads: int,
+        is_stop_requested: Callable[[], bool],
+        is_forgetful: bool,
+    ) -> None:
+        self.name, self._is_stop_requested, self._is_forgetful = player.label, is_stop_requested, is_forgetful
+        if player.speaks_xboard:
+            raise errors.StudyError(f"judge '{self.name}': it must speak UCI, not XBoard")
+        self._program, self._game = engines.Program(_Protocol), object()
+        asked = replace(player, threads=player.threads or (threads if threads > 1 else None))
+        try:
+            self._engine = engines.start(self._program, asked, hash_mb)
+            self._protocol = cast(_Protocol, self._engine.protocol)
+            self.knows_chances = _WDL in self._engine.options and player.option([_WDL]) != "false"
+            if self.knows_chances:
+                self._engine.configure({_WDL: True})
+            self.name = re.sub("[{}]", "", in_one_line(self._engine.id.get("name", ""))) or self.name
+        except (engines.EngineFault, chess.engine.EngineError) as error:
+            self._program.end()
+            raise errors.StudyError(f"judge '{player.label}' does not start: {error}") from error
+
+    def new_game(self) -> None:
+        """Let it forget the last game."""
+        self._game = object()
+
+    def close(self) -> None:
+        """Ask it to quit, and end it if it does not."""
+        with suppress(chess.engine.EngineError, TimeoutError):
+            self._engine.timeout = engines.QUIT_SECONDS
+            self._engine.quit()
+        self._program.end()
+        self._engine.close()
+
+    def analyse(self, position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        """The best lines, as an Analyser gives them."""
+        if self._is_forgetful:
+            self.new_game()
+        if position.chess960 and not self._protocol.plays_chess960:
+            raise self._fault("does not play Chess960", position)
+        if count > 1 and "MultiPV" not in self._protocol.options:
+            raise self._fault("cannot give several lines (it has no option MultiPV)", position)
+        board = start_board_of(position)
+        for move in position.moves:
+            board.push(as_chess_move(move, position.chess960))
+        infos, best = self._infos(position, board, limits, count)
+        allowed = limits.search_moves or position.legal_moves
+        if best is None:
+            raise self._fault("gives no move", position)
+        if as_move(board, best) not in allowed:
+            raise self._fault(f"moves {board.uci(best)}, which is not among the moves to be searched", position)
+        for number in range(1, count + 1):
+            if number in self._protocol.lies:
+                raise self._fault(f"gives a line with {self._protocol.lies[number]}, which is not legal", position)
+        return _lines(board, infos, best, min(count, len(allowed))) or self._without_score(position)
+
+    def _without_score(self, position: Position) -> Sequence[Line]:
+        raise self._fault("gives no score", position)
+
+    def _infos(
+        self, position: Position, board: chess.Board, limits: Limits, count: int
+    ) -> tuple[list[chess.engine.InfoDict], chess.Move | None]:
+        """All that it says of a position, and its move."""
+        movetime = None if limits.movetime is None else limits.movetime / 1000
+        limit = chess.engine.Limit(nodes=limits.nodes, depth=limits.depth, time=movetime)
+        moves = [as_chess_move(move, position.chess960) for move in limits.search_moves] or None
+        protocol, infos = self._protocol, list[chess.engine.InfoDict]()
+        protocol.lies.clear()
+        protocol.heard = time.perf_counter()
+        several = count if count > 1 else None
+
+        async def search() -> chess.Move | None:
+            analysis = await protocol.analysis(board, limit, multipv=several, game=self._game, root_moves=moves)
+            async for info in analysis:
+                infos.append(info)
+            return (await analysis.wait()).move
+
+        try:
+            answer = asyncio.run_coroutine_threadsafe(search(), protocol.loop)
+            while True:
+                with suppress(NotYetError):
+                    return infos, answer.result(_POLL_SECONDS)
+                if self._is_stop_requested():
+                    raise KeyboardInterrupt
+                silence = time.perf_counter() - protocol.heard - (movetime or 0.0)
+                if silence > SILENT_SECONDS:
+                    raise self._fault(f"hangs: no word from it for {SILENT_SECONDS:g} s", position)
+        except KeyboardInterrupt:
+            self._program.end()
+            raise
+        except errors.StudyError:
+            self._program.end()
+            raise
+        except (chess.engine.EngineTerminatedError, CancelledError, RuntimeError) as error:
+            raise self._fault(f"has ended ({error or 'without a word'})", position) from error
+        except chess.engine.EngineError as error:
+            self._program.end()
+            raise self._fault(f"says what cannot be: {error}", position) from error
+
+    def _fault(self, what: str, position: Position) -> errors.StudyError:
+        return errors.StudyError(f"judge '{self.name}' {what} (in {position.fen()})")
+
+
+def _lines(board: chess.Board, infos: Sequence[chess.engine.InfoDict], best: chess.Move, count: int) -> Sequence[Line]:
+    """The lines of the deepest search that gave so many, best first; none without a score."""
+    scored = [info for info in infos if "score" in info]
+    exact = [info for info in scored if "lowerbound" not in info and "upperbound" not in info] or scored
+    if count == 1:
+        own = [info for info in exact if info.get("pv", [])[:1] == [best]]
+        longer = [info for info in own if len(info["pv"]) > 1]  # an engine may cut the line where its nodes end
+        last = longer or own or exact
+        return [_line(board, last[-1], 1, best)] if last else []
+    found: dict[int, dict[int, chess.engine.InfoDict]] = {}
+    for info in exact:
+        if info.get("pv"):
+            found.setdefault(info.get("depth", 0), {})[info.get("multipv", 1)] = info
+    complete = [lines for lines in found.values() if len(lines) == count]
+    return [_line(board, complete[-1][number], number) for number in sorted(complete[-1])] if complete else []
+
+
+def _line(board: chess.Board, info: chess.engine.InfoDict, number: int, best: chess.Move | None = None) -> Line:
+    """A line as our own search gives it; it begins with the `best` move, where that is given."""
+    moves, pv, at = list(info.get("pv", ())), [], board.copy(stack=False)
+    for move in moves if best is None or moves[:1] == [best] else [best]:
+        pv.append(as_move(at, move))
+        at.push(move)
+    score = _EngineScore(engines.centipawns(info["score"].relative))
+    if "wdl" in info:
+        score.share = info["wdl"].relative.expectation()
+    depth, milliseconds = info.get("depth", 0), round(1000 * info.get("time", 0))
+    return Line(
+        depth,
+        info.get("seldepth", depth),
+        number,
+        score,
+        "",
+        info.get("nodes", 0),
+        info.get("nps", 0),
+        info.get("hashfull", 0),
+        milliseconds,
+        tuple(pv),
+    )

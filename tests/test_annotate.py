@@ -17,10 +17,11 @@ from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval.families import DEFAULT_FILE, default
 from merino.eval.outlook import expected_score
-from merino.study import annotated_files, annotation
+from merino.study import annotation
 from merino.study.annotated_files import games_of, read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
+from tests.judges import judge_from
 
 # Black gives his queen away on move 3; White mates on move 7.
 GAME = """[Event "Test"]
@@ -32,6 +33,7 @@ GAME = """[Event "Test"]
 5. Qh5 g6 6. Qf3 f6 7. Qxf6 Be7 8. Qxh8+ Bf8 9. Qxh7 Bg7 10. Qxg7 d6 11. Qf7+ Nxf7 12. Bxf7+ Kd8 1-0
 """
 FOOLS_MATE = '[Event "Fool"]\n[Result "0-1"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n'
+JUDGE = ("--judge", "terms")
 K = 100.0
 
 
@@ -43,7 +45,7 @@ def game_file(tmp_path: Path) -> Path:
 
 
 def annotated(*arguments: str) -> int:
-    return run_annotate([*arguments, "--nodes", "1000", "--hash", "1", "--weights", str(DEFAULT_FILE)])
+    return run_annotate([*arguments, "--nodes", "1000", "--hash", "1", "--weights", str(DEFAULT_FILE), *JUDGE])
 
 
 def read_games(text: str) -> list[chess.pgn.Game]:
@@ -206,7 +208,7 @@ def test_annotating_again_changes_nothing_and_keeps_what_users_added(game_file: 
     better = nodes[2].variations[1]
     better.comment = "seen too late"
     once.write_text(str(first))
-    run_annotate([str(once), "--nodes", "300", "--out", str(thrice), "--weights", str(DEFAULT_FILE)])
+    run_annotate([str(once), "--nodes", "300", "--out", str(thrice), *JUDGE])
     (again,) = read_games(thrice.read_text())
     nodes = list(again.mainline())
     assert {1, 4} <= nodes[3].nags and 6 in nodes[2].nags and 2 in nodes[4].nags
@@ -215,6 +217,9 @@ def test_annotating_again_changes_nothing_and_keeps_what_users_added(game_file: 
     assert "seen too late" in [" ".join(variation.comment.split()) for variation in nodes[2].variations]
     assert nodes[1].variation(chess.Move.from_uci("f2f4")).san() == "f4"
     assert all(node.comment.count("[%eval") <= 1 for node in nodes)
+
+
+UNKNOWN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1"  # no opening begins without castling
 
 
 def fixed_analyser(scores: dict[str, int], calls: list[str], stop_after: int = 1000):
@@ -235,7 +240,8 @@ def moves_of(
     scores: dict[str, int], moves: Sequence[str], calls: list[str] | None = None, start: Position | None = None
 ) -> list[AnnotatedMove]:
     seek = fixed_analyser(scores, [] if calls is None else calls)
-    return list(annotate_moves(start or Position(), moves, default().with_k(K), seek, Limits(nodes=1)))
+    judge = judge_from(seek, default().with_k(K))
+    return list(annotate_moves(start or Position(UNKNOWN), moves, judge, lambda _: Limits(nodes=1)))
 
 
 @pytest.mark.parametrize(
@@ -248,22 +254,42 @@ def test_the_loss_of_expected_score_makes_the_sign(centipawns: int, sign: str) -
         assert (found.grade.sign if found.grade else "") == sign
 
 
-@pytest.mark.parametrize(("other", "sign"), [(0, "??"), (30, "??"), (480, ""), (500, ""), (900, "")])
-def test_the_best_move_by_search_is_a_mistake_only_if_another_is_better_after_all(other: int, sign: str) -> None:
-    best, second = (Position().uci(move) for move in Position().legal_moves[:2])
-    (found,) = moves_of({best: 500, second: other}, [best])
-    assert found.loss == pytest.approx(max(0, expected_score(-other, K) - expected_score(-500, K)))
-    assert (found.grade.sign if found.grade else "") == sign
-    assert Position().uci(found.better.best[0]) == second and Position().uci(found.before.best[0]) == best
+BEST, SECOND = (Position().uci(move) for move in Position().legal_moves[:2])
+PLAYED = "g1f3"
 
 
-BEST = Position().uci(Position().legal_moves[0])
+@pytest.mark.parametrize(
+    ("deep", "grade", "better"),
+    [
+        ({"": (0, BEST), PLAYED: 300, BEST: 0}, "blunder", BEST),  # as it looked
+        ({"": (0, BEST), PLAYED: 10, BEST: 0}, None, PLAYED),  # the trap of a shallow search: the reply wins nothing
+        ({"": (-200, BEST), PLAYED: 200, BEST: 200}, None, PLAYED),  # all is as bad
+        ({"": (0, PLAYED), PLAYED: 300, BEST: 0}, None, PLAYED),  # it is the best move
+        ({"": (0, BEST), PLAYED: 300, BEST: 290}, None, BEST),  # the better move does not do better
+        ({"": (0, SECOND), PLAYED: 300, BEST: 290, SECOND: -10}, "blunder", SECOND),  # another one does
+        ({"": (0, SECOND), PLAYED: 300, BEST: -40, SECOND: -10}, "blunder", BEST),
+    ],
+)
+def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grade: str | None, better: str) -> None:
+    shallow = {"": (0, BEST), PLAYED: 300, BEST: 0}
+
+    def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        scores = shallow if limits.nodes == 1 else deep
+        name = position.uci(position.moves[-1]) if position.moves else ""
+        value = scores[name] if name == "" else (scores[name], position.uci(position.legal_moves[0]))
+        return [Line(1, 1, 1, Score(value[0]), "", 1, 1, 0, 1, (position.parse_uci(value[1]),))]
+
+    (found,) = annotate_moves(Position(UNKNOWN), [PLAYED], judge_from(seek), lambda _: Limits(nodes=1))
+    assert (found.grade.name if found.grade else None) == grade and (found.mistake is None) == (grade is None)
+    assert Position().uci(found.better.best[0]) == better
 
 
-def test_a_move_is_no_mistake_where_the_best_one_made_instead_comes_to_no_more() -> None:
-    (found,) = moves_of({BEST: 55, "g1f3": 60}, ["g1f3"])
-    assert found.loss == pytest.approx(expected_score(60, K) - expected_score(55, K)) and found.grade is None
-    assert found.better.score_text == "-0.55" and Position().uci(found.better.best[0]) == BEST
+def test_a_move_of_a_known_opening_is_not_graded() -> None:
+    calls: list[str] = []
+    (known,) = moves_of({"g2g4": 300}, ["g2g4"], calls, Position())  # the Grob Attack
+    assert known.is_known and known.grade is None and known.loss == 0 and len(calls) == 2
+    (unknown,) = moves_of({"g2g4": 300}, ["g2g4"])
+    assert not unknown.is_known and unknown.grade is not None and unknown.grade.name == "blunder"
 
 
 def test_a_mate_seen_after_the_best_move_is_counted_from_before_it() -> None:
@@ -276,8 +302,8 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
     for scores, moves, searches in (
         ({}, ["g1f3", "g8f6"], 3),
         ({BEST: 15}, [BEST], 2),  # a fall too small to look into
-        ({"g1f3": 300}, ["g1f3"], 3),  # the best move is made
-        ({BEST: 300}, [BEST], 4),  # the others are searched, and their best one made
+        ({"g1f3": 300}, ["g1f3"], 5),  # the move, the position, and the best move
+        ({BEST: 300}, [BEST], 4),  # the move and the position, where it is the best
     ):
         calls: list[str] = []
         moves_of(scores, moves, calls)
@@ -346,7 +372,8 @@ def test_lines_may_end_as_on_any_machine(end: str, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_is_annotated(game_file: Path, tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(annotated_files, "analyser", lambda searcher, gives_up: fixed_analyser({}, [], stop_after=3))
+    judge = judge_from(fixed_analyser({}, [], stop_after=3))
+    monkeypatch.setattr("merino.app.shell.annotate.judge_of", lambda *_, **__: judge)
     out, partial = tmp_path / "out.pgn", tmp_path / "out.pgn.partial"
     assert annotated(str(game_file), "--out", str(out)) == 130
     assert f"in '{partial}', from where the same command continues" in capsys.readouterr().err and not out.exists()

@@ -24,6 +24,7 @@ from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.families import default
 from merino.lab.people import drill, games
 from merino.study.errors import StudyError
+from tests.judges import judge_from
 from tests.pipes import pipe_with
 
 # After five moves White, far behind, overlooks a mate on the back rank.
@@ -92,7 +93,7 @@ def test_a_move_loses_what_its_player_has_less_after_it(tmp_path, quick_look, pl
         judged.append(position.fen())
         return []
 
-    assert drill.exercises_of(played, default(), analyse) == []
+    assert drill.exercises_of(played, default(), judge_from(analyse)) == []
     assert judged == [to_fen(played.games[0].positions[ply : ply + 1])]
 
 
@@ -104,7 +105,7 @@ def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, sec
         moves = map(position.parse_uci, ["a1a8", "g2g3"] if lines == 2 else ["h7h6"])
         return [line_of(score, move) for score, move in zip((300, second), moves, strict=False)]
 
-    found = drill.exercises_of(games_with(tmp_path, "Me"), default(), analyse)
+    found = drill.exercises_of(games_with(tmp_path, "Me"), default(), judge_from(analyse))
     assert [one.solution for one in found] == ["Ra8#"] * is_asked
 
 
@@ -122,7 +123,7 @@ def test_the_costliest_mistakes_come_first(tmp_path: Path, quick_look: Callable[
             return [line_of(300, position.parse_uci("g2g3")), line_of(-300, position.parse_uci("h2h3"))]
         return [line_of(answers[int(position.fen().split()[-1])], position.legal_moves[0])]
 
-    found = drill.exercises_of(played, default(), analyse)
+    found = drill.exercises_of(played, default(), judge_from(analyse))
     assert [one.number for one in found] == ["7.", "8.", "6."]
     assert [one.loss for one in found] == sorted((one.loss for one in found), reverse=True)
 

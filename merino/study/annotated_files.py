@@ -15,11 +15,12 @@ import json
 import logging
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import chess
 import chess.engine
@@ -33,13 +34,11 @@ from merino.core.common.text import counted, without_controls
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import as_chess_move, board_of, san_line
 from merino.engine.report.text import largest_terms
-from merino.engine.search.limits import Limits
-from merino.engine.search.searcher import Searcher
-from merino.eval.evaluation import Evaluation
+from merino.engine.search.limits import MAX_MS, Limits
 from merino.formats.pgn_text import tree_text
 from merino.formats.sources import SourceError, as_named, read_text
 from merino.study import annotation, errors, mistakes
-from merino.study.analyser import analyser
+from merino.study.judge import Judge
 
 LINE = 8  # plies shown of a better line
 MAX_TERMS, MIN_TERM = 3, 1.0  # of the terms named after a move: their number, and their change in centipawns
@@ -221,6 +220,7 @@ SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for g
 OnProgress = Callable[[GameSource, int], object]  # called with a game and the number of its annotated plies
 _GAME = re.compile(rb"% game (\d{1,9}), (\d{1,9}) bytes(?:, checksum (\w{8}))?\n")
 _GAP = b"\n\n"
+_MOVE_COSTS = 4.0  # times the search of a position, with what looks like a mistake; for the time of all games
 
 log = logging.getLogger(__name__)
 
@@ -230,27 +230,35 @@ class AnnotationRequest:
     """The games of a file to annotate, and how. Comments are kept in `encoding`."""
 
     sources: Sources
-    evaluation: Evaluation
+    judge: Judge
     limits: Limits  # of the search of a position
     hash_mb: int
     threads: int
     encoding: str = "utf-8"
+    seconds: float | None = None  # for all games, instead of `limits`
 
     @property
     def identity(self) -> str:
         """The identity of this work: the content of the file, and all settings of the comments."""
-        weights = hashlib.sha256(json.dumps(self.evaluation.identity).encode()).hexdigest()[:16]
-        settings = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
+        weights = hashlib.sha256(json.dumps(self.judge.narrator.identity).encode()).hexdigest()[:16]
+        settings = f"{self.judging}, judge {self.judge.identity}, weights {weights}"
         settings += f", hash {self.hash_mb}, threads {self.threads}"
         return f"{self.sources.digest} with {about.NAME} {about.__version__}, {settings}"
+
+    @property
+    def judging(self) -> str:
+        """Who judges, and how long: "gen13, 40000 nodes a position, 320000 nodes for what looks like a mistake"."""
+        if self.seconds is not None:
+            return f"{self.judge.name}, {self.seconds:g} s for {counted(len(self.sources.games), 'game')}"
+        limits, longer = _words(self.limits), _words(annotation.deeper(self.limits))
+        return f"{self.judge.name}, {limits} a position, {longer} for what looks like a mistake"
 
     @property
     def how(self) -> str:
         """The settings that a reader of the comments must know."""
         return (
-            f"{_words(self.limits)} a position, K {self.evaluation.k:g}. After each move: evaluation and depth, "
-            f"White's expected score, and the terms it changes most, in centipawns for White. By expected score lost: "
-            f"{SIGNS}"
+            f"judged by {self.judging}; {self.judge.scale}. After each move: evaluation and depth, White's expected "
+            f"score, and the terms it changes most, in centipawns for White. By expected score lost: {SIGNS}"
         )
 
 
@@ -262,30 +270,40 @@ class AnnotatedGame:
     moves: Sequence[annotation.AnnotatedMove]
     text: bytes
     is_whole: bool = True
+    judging: str = ""  # who judged it, and how long
 
 
-def annotate_games(
-    request: AnnotationRequest, searcher: Searcher, done: int, watch: OnProgress
-) -> Iterator[AnnotatedGame]:
-    """Annotate the games after the first `done`. Ctrl-C ends this."""
-    searching = analyser(searcher, gives_up=True)
-    for source in request.sources.games[done:]:
+def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> Iterator[AnnotatedGame]:
+    """Annotate the games after the first `done`. Ctrl-C ends this, and so does a judge that fails: StudyError."""
+    judge, games = request.judge, request.sources.games[done:]
+    plies, began = sum(len(source.moves) for source in games), time.monotonic()
+    seconds = (request.seconds or 0.0) * plies / max(1, sum(len(source.moves) for source in request.sources.games))
+
+    def pace(left: int) -> Limits:
+        if request.seconds is None:
+            return request.limits
+        rest = 1000 * (seconds - (time.monotonic() - began)) / _MOVE_COSTS / max(1, plies - played + left)
+        return Limits(movetime=min(MAX_MS, max(1, int(rest))))
+
+    played = 0  # the plies up to the end of the present game
+    for source in games:
+        played += len(source.moves)
         if source.fault:
             yield AnnotatedGame(source, (), source.text.encode(request.encoding))
             continue
-        searcher.clear()  # so that the annotation of a game does not depend on the games before it
-        moves, is_whole = list[annotation.AnnotatedMove](), True
+        judge.new_game()  # so that the annotation of a game does not depend on the games before it
+        moves, end = list[annotation.AnnotatedMove](), cast(BaseException | None, None)
         try:
-            for move in annotation.annotate_moves(
-                source.start, source.moves, request.evaluation, searching, request.limits
-            ):
+            for move in annotation.annotate_moves(source.start, source.moves, judge, pace):
                 moves.append(move)
                 watch(source, len(moves))
-        except KeyboardInterrupt:
-            is_whole = False
+        except (KeyboardInterrupt, errors.StudyError) as error:
+            end = error
         text = write_comments(source, moves, request.how).encode(request.encoding)
-        yield AnnotatedGame(source, moves, text, is_whole)
-        if not is_whole:
+        yield AnnotatedGame(source, moves, text, end is None, request.judging)
+        if isinstance(end, errors.StudyError):
+            raise end
+        if end is not None:
             return
 
 
@@ -404,6 +422,7 @@ def game_json(game: AnnotatedGame) -> dict[str, Any]:
         "fen": source.start.fen(),
         "fault": source.fault or None,
         "is_whole": game.is_whole,
+        "judge": game.judging or None,
         "moves": found,
         "account": list(account(game.moves)) if game.moves else [],
     }

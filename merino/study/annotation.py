@@ -1,13 +1,13 @@
 """A game move by move: evaluation, expected score, the terms a move changed, and how much it lost.
 
-Expected scores are those of `eval.outlook`, by score and K; a mate in view is certain. A move loses the expected score
-of the best move minus its own. The search before a move gives the best move and its score. The search after the move
-sees further, so the two scores differ by more than the move. If they differ by as much as a mistake, the best move is
-also made and searched to the same limits. If the move played was the best one itself, the best of the others takes its
-place. A negative loss counts as 0.
+The expected scores are those of the judge; a mate in view is certain. A move loses the expected score of the best move
+minus its own. The search before a move gives the best move and its score, the search after the move its own. What then
+looks like a mistake is looked into with more nodes: the position, the move played, and the better move, also another
+one that the deeper search prefers. It stays a mistake only if the deeper searches before and after the moves agree on
+it. A negative loss counts as 0. Moves of known openings are not graded.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from merino.core.board import game
@@ -15,10 +15,13 @@ from merino.core.board.bitboard import WHITE
 from merino.core.board.move import Move
 from merino.engine.notation.san import san, score_text
 from merino.engine.report import schema, static
-from merino.engine.search.limits import MATE_SCORE, Limits, Score
-from merino.eval.evaluation import Evaluation
+from merino.engine.search.known_openings import known_moves
+from merino.engine.search.limits import MATE_SCORE, MAX_MS, MAX_NODES, Limits, Score
 from merino.study import mistakes
-from merino.study.analyser import Analyser, expected_of
+from merino.study.judge import Judge
+
+CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
+_CONFIRMING_PLIES = 4  # more, where the limit is a depth
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,13 @@ class AnnotatedMove:
     better: MoveVerdict  # the best verdict available, and its line: `before`, or that after the best move
     after: MoveVerdict
     change: schema.ChangeReport  # by evaluation alone
+    is_known: bool = False  # a move of a known opening, which is not graded
     mistake: mistakes.Mistake | None = None  # what kind of mistake it is, if it has a grade
 
     @property
     def loss(self) -> float:
         """The mover's expected score that the move lost, 0..1."""
-        if self.better.best and self.better.best[0] == self.move:
+        if self.is_known or self.better.best[:1] == (self.move,):
             return 0.0
         return max(0.0, _fall(self.better, self.after, self.turn))
 
@@ -84,50 +88,74 @@ class AnnotatedMove:
 
 
 def annotate_moves(
-    position: game.Position,
-    moves: Sequence[str],
-    evaluation: Evaluation,
-    analyser: Analyser,
-    limits: Limits,
+    position: game.Position, moves: Sequence[str], judge: Judge, pace: Callable[[int], Limits]
 ) -> Iterator[AnnotatedMove]:
     """Each of the legal `moves`, coordinates, played from `position`.
 
-    Each position is searched once within `limits`, and before a move that seems a mistake once or twice more.
+    `pace` gives the limits of the search of a position, by the number of moves that are left.
     """
     current = position.copy()
-    before = _verdict(current, evaluation, analyser, limits)
-    explained = evaluation.explain(current.record)
-    for text in moves:
+    before = _verdict(current, judge, pace(len(moves)))
+    explained = judge.narrator.explain(current.record)
+    for index, text in enumerate(moves):
+        limits = pace(len(moves) - index)
         move, turn = current.parse_uci(text), current.turn
-        name, previous = san(current, move), current.copy()
+        name, previous, is_known = san(current, move), current.copy(), move in known_moves(current)
         current.push(move)
-        after, explained_after = _verdict(current, evaluation, analyser, limits), evaluation.explain(current.record)
+        after, explained_after = _verdict(current, judge, limits), judge.narrator.explain(current.record)
         better = before
-        if _fall(before, after, turn) >= GRADES[-1].least_loss and before.score.mate is None:
-            better = _better(previous, move, before, evaluation, analyser, limits)
+        if not is_known and _looks_bad(before, after, turn):
+            better, after = _confirmed(previous, move, before, judge, deeper(limits))
         change = static.report_change(explained, explained_after)
-        annotated = AnnotatedMove(move, name, turn, before=before, better=better, after=after, change=change)
+        annotated = AnnotatedMove(move, name, turn, before, better, after, change, is_known)
         if annotated.grade is not None:
             best, reply = (mistakes.ScoredLine(found.best, found.score) for found in (better, after))
-            annotated = replace(annotated, mistake=mistakes.mistake_in(previous, move, best, reply, evaluation))
+            annotated = replace(annotated, mistake=mistakes.mistake_in(previous, move, best, reply, judge.narrator))
         yield annotated
         before, explained = after, explained_after
 
 
-def _better(
-    position: game.Position, move: Move, before: MoveVerdict, evaluation: Evaluation, analyser: Analyser, limits: Limits
-) -> MoveVerdict:
-    """The verdict on the best move other than `move`, from a search after it; `before` if there is no other."""
-    best = before.best[0]
-    if best == move:
-        others = [other for other in position.legal_moves if other != move]
-        if not others:
-            return before
-        best = _verdict(position, evaluation, analyser, replace(limits, search_moves=others)).best[0]
+def deeper(limits: Limits) -> Limits:
+    """The limits for what looks like a mistake."""
+    depth, nodes, movetime = limits.depth, limits.nodes, limits.movetime
+    return replace(
+        limits,
+        depth=depth and depth + _CONFIRMING_PLIES,
+        nodes=nodes and min(CONFIRMING * nodes, MAX_NODES),
+        movetime=movetime and min(CONFIRMING * movetime, MAX_MS),
+    )
+
+
+def _looks_bad(before: MoveVerdict, after: MoveVerdict, turn: int) -> bool:
+    return _fall(before, after, turn) >= GRADES[-1].least_loss
+
+
+def _confirmed(
+    position: game.Position, move: Move, before: MoveVerdict, judge: Judge, limits: Limits
+) -> tuple[MoveVerdict, MoveVerdict]:
+    """The verdicts on the best move and on `move`, by searches within `limits`.
+
+    The best one is `move` itself where the search before it agrees with it, or sees no such fall.
+    """
+    after = _made(position, move, judge, limits)
+    own = replace(after, score=_a_ply_before(after.score), turn=position.turn, best=(move, *after.best))
+    deep = _verdict(position, judge, limits)
+    if deep.best[0] == move or not _looks_bad(deep, after, position.turn):
+        return own, after
+    found = []
+    for other in dict.fromkeys((deep.best[0], before.best[0])):
+        if other != move:
+            verdict = _made(position, other, judge, limits)
+            line, score = (other, *verdict.best), _a_ply_before(verdict.score)
+            found.append(replace(verdict, score=score, turn=position.turn, best=line))
+    return max(found, key=lambda verdict: _fall(verdict, deep, position.turn)), after
+
+
+def _made(position: game.Position, move: int, judge: Judge, limits: Limits) -> MoveVerdict:
+    """The verdict on the position after a move."""
     made = position.copy()
-    made.push(best)
-    verdict = _verdict(made, evaluation, analyser, limits)
-    return replace(verdict, score=_a_ply_before(verdict.score), turn=position.turn, best=(best, *verdict.best))
+    made.push(move)
+    return _verdict(made, judge, limits)
 
 
 def _a_ply_before(score: Score) -> Score:
@@ -142,13 +170,13 @@ def _fall(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:
     return -change if turn == WHITE else change
 
 
-def _verdict(position: game.Position, evaluation: Evaluation, analyser: Analyser, limits: Limits) -> MoveVerdict:
+def _verdict(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:
     """The verdict of the rules if the game is over without a claim, else of the search."""
     turn = position.turn
     if position.is_checkmate():
         return MoveVerdict(0.0 if turn == WHITE else 1.0, Score(-MATE_SCORE), turn, 0, ())
     if not position.legal_moves or position.is_insufficient_material():
         return MoveVerdict(0.5, Score(0), turn, 0, ())
-    (line,) = analyser(position, limits)
-    expected = expected_of(line.score, evaluation)
+    (line,) = judge.analyse(position, limits)
+    expected = judge.expected(line.score)
     return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

@@ -88,7 +88,7 @@ def judge_of(
         reason = str(error.__cause__ or error).partition("; 'merino match -h'")[0]
         raise errors.StudyError(f"judge '{wanted}': {reason}; it can be {FORMS}") from error
     if isinstance(player, players.OtherPlayer):
-        engine = _Engine(player, hash_mb, threads, is_stop_requested, is_forgetful)
+        engine = _UciJudge(player, hash_mb, threads, is_stop_requested, is_forgetful)
         scale = outlook.DEFAULT_K if k is None else k
         return Judge(
             engine.name,
@@ -107,12 +107,25 @@ def judge_of(
     except MemoryError as error:
         raise errors.StudyError(f"not enough memory for a transposition table of {hash_mb} MiB") from error
     searcher.move_overhead = 0
+    return by_search(
+        searcher, evaluation, player.label, narrator, is_stop_requested=is_stop_requested, is_forgetful=is_forgetful
+    )
+
+
+def by_search(
+    searcher: Searcher,
+    evaluation: Evaluation,
+    name: str = STRONGEST,
+    narrator: Evaluation | None = None,
+    **settings: Any,
+) -> Judge:
+    """The judge that a searcher with this evaluation is; `settings` are those of `analyser.analyser`."""
     return Judge(
-        player.label,
-        analyser.analyser(searcher, is_stop_requested=is_stop_requested, gives_up=True, is_forgetful=is_forgetful),
+        name,
+        analyser.analyser(searcher, gives_up=True, **settings),
         lambda score: analyser.expected_of(score, evaluation),
-        narrator,
-        f"{_digest(player.identity())}, K {evaluation.k:g}",
+        narrator or families.default(),
+        f"{_digest(evaluation.identity)}, K {evaluation.k:g}",
         f"K {evaluation.k:g}",
         searcher.clear,
         searcher.stop,
@@ -162,7 +175,7 @@ class _Protocol(engines.TimedUci):
         super().line_received(line)
 
 
-class _Engine:
+class _UciJudge:
     """Another engine, which runs until `close`. Its time is limited: raises StudyError where it does not answer."""
 
     def __init__(

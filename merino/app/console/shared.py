@@ -198,8 +198,22 @@ def add_evaluation(parser: Parser, with_k: bool = False) -> None:
     add = parser.group(EVALUATION).add_argument
     add("--evalfile", metavar="NET", help="evaluate by this net, a file or a name in weights/, instead of by the terms")
     if with_k:
-        sentence = "scale of the expected score in centipawns (default: that of the weights)"
-        add("--k", type=number(1, 1e6), metavar="CP", help=sentence)
+        add_k(parser, "the weights")
+
+
+def add_k(parser: Parser, whose: str) -> None:
+    """--k."""
+    sentence = f"scale of the expected score in centipawns (default: that of {whose})"
+    parser.group(EVALUATION).add_argument("--k", type=number(1, 1e6), metavar="CP", help=sentence)
+
+
+def add_judge(parser: Parser) -> None:
+    """--judge."""
+    sentence = (
+        "who judges: a net or weights, by file or name, 'terms', or the program of a UCI engine "
+        "(default: the strongest net that comes with Merino)"
+    )
+    parser.group(EVALUATION).add_argument("--judge", metavar="JUDGE", help=sentence)
 
 
 def add_search(parser: Parser, nodes: int | None = None, movetime: int | None = None, engine: bool = True) -> None:

@@ -26,7 +26,7 @@ from merino.eval.linear import family, phases, registry
 from merino.learn import fitting, judging, procedure, request
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
-from merino.study import analyser, annotated_files, annotation
+from merino.study import annotated_files, annotation, judge
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -79,9 +79,11 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     start.push_all(moves[:before])
     current, done = start.copy(), list[annotation.AnnotatedMove]()
     with state.searchers.borrowed(evaluation) as searcher:
-        searching = analyser.analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+        judging = judge.by_search(
+            searcher, evaluation, evaluation.name, evaluation, is_stop_requested=lambda: stop.is_set
+        )
         try:
-            for annotated in annotation.annotate_moves(start, moves[before:], evaluation, searching, limits):
+            for annotated in annotation.annotate_moves(start, moves[before:], judging, lambda _: limits):
                 done.append(annotated)
                 say({"type": "move", "ply": before + len(done), **annotated_files.annotated_json(current, annotated)})
                 current.push(annotated.move)

@@ -13,6 +13,7 @@ from merino.core.common import command, interrupt, terminal
 from merino.core.common.files import check_writable, is_there, writing
 from merino.engine.search.limits import Limits
 from merino.study import annotated_files as files
+from merino.study.judge import judge_of
 
 DEFAULT_NODES = 50_000  # a position, without another limit: the same on every machine
 MAX_NAMED = 20  # faulty games in the sentence at the end
@@ -24,42 +25,48 @@ def run_annotate(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     if args.json and args.out:
         parser.error("--json prints each game instead of writing it; leave out --out")
-    evaluation = explaining.evaluation_of(args.weights, args.k, args.evalfile)
-    shared.check_apart([args.out], [Path(evaluation.name)], "annotate")
+    narrator = explaining.evaluation_of(args.weights)
+    shared.check_apart([args.out], [Path(narrator.name), args.judge and Path(args.judge)], "annotate")
     if args.out:
         _check(args.out)
     limits, sources = shared.asked_limits(args), files.read_sources(args.file)
-    request = files.AnnotationRequest(
-        sources,
-        evaluation,
-        Limits(nodes=DEFAULT_NODES) if limits == Limits() else limits,
-        hash_mb=args.hash,
-        threads=args.threads,
-        encoding=sources.encoding if args.out else "utf-8",
-    )
-    if args.out is None:
-        return _annotate(request, None, args)
-    with shared.holding_output(args.out, "annotate"), files.Partial(args.out, request.identity) as partial:
-        if partial.games and not args.quiet:
-            _say(f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'.")
-        kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
-        with writing(command.CommandError, args.out, "annotate: ", kept):
-            return _annotate(request, partial, args)
+    if args.time and limits != Limits():
+        parser.error("--time shares its seconds out among all moves; leave out --nodes, --depth and --movetime")
+    with judge_of(args.judge, args.hash, args.threads, narrator=narrator, k=args.k) as judge:
+        request = files.AnnotationRequest(
+            sources,
+            judge,
+            Limits(nodes=DEFAULT_NODES) if limits == Limits() else limits,
+            hash_mb=args.hash,
+            threads=args.threads,
+            encoding=sources.encoding if args.out else "utf-8",
+            seconds=args.time,
+        )
+        if args.out is None:
+            return _annotate(request, None, args)
+        with shared.holding_output(args.out, "annotate"), files.Partial(args.out, request.identity) as partial:
+            if partial.games and not args.quiet:
+                _say(
+                    f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."
+                )
+            kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
+            with writing(command.CommandError, args.out, "annotate: ", kept):
+                return _annotate(request, partial, args)
 
 
 def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, args: argparse.Namespace) -> int:
     """Annotate the games that are not yet done, each kept or printed at once, with a line about it; the exit code."""
     games, done = request.sources.games, len(partial.games) if partial else 0
-    line = terminal.LiveLine(shared.progress_stream(args.quiet))
+    line, is_whole = terminal.LiveLine(shared.progress_stream(args.quiet)), True
 
     def progress(source: files.GameSource, ply: int) -> None:
         if line.rewrites:
             line.show(f"{_head(source, len(games))}: ply {ply} of {len(source.moves)}")
 
     try:
-        searcher = explaining.searcher_of(request.evaluation, args.hash, args.threads)
-        for game in files.annotate_games(request, searcher, done, progress):
+        for game in files.annotate_games(request, done, progress):
             line.wipe()
+            is_whole = game.is_whole
             if partial:
                 (partial.add if game.is_whole else partial.add_unfinished)(game.text)
             elif args.json:
@@ -68,10 +75,10 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
                 print("\n" * (game.source.number > 1) + game.text.decode(), flush=True)
             if not args.quiet or game.source.fault:
                 _say(_line_about(game, len(games), partial))
-            if not game.is_whole:
-                return interrupt.INTERRUPTED
     finally:
         line.wipe()
+    if not is_whole:
+        return interrupt.INTERRUPTED
     if partial:
         partial.finish()
     faulty = [str(source.number) for source in games if source.fault]
@@ -104,8 +111,12 @@ def _parser() -> shared.Parser:
         examples=("merino annotate games.pgn --out annotated.pgn",),
     )
     parser.add_argument("file", metavar="FILE.pgn", type=shared.file_path, help="the games, plain or compressed")
-    shared.add_evaluation(parser, with_k=True)
+    shared.add_judge(parser)
+    shared.add_weights(parser, "name the changes by the terms of these weights (default: the weights in use)")
+    shared.add_k(parser, "the judge")
     shared.add_search(parser, nodes=DEFAULT_NODES)
+    sentence = "share so many seconds out among all moves, instead of a limit for each"
+    parser.group(shared.SEARCH).add_argument("--time", metavar="SECONDS", type=shared.number(1, 1e7), help=sentence)
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=shared.file_path, help=sentence)
     shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")

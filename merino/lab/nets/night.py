@@ -30,11 +30,12 @@ from merino.lab.nets import gpu, gradient, position_blocks, shapes, starting, tr
 from merino.learn import request
 from merino.learn.improve import rounds
 from merino.match.report import duration, signed
+from merino.study.judge import STRONGEST
 
 FORMAT = "merino night 1"
 STATE_NAME = "night.json"
 DEFAULT_FOLDER = "night"  # of the user's data, for a run that names no other
-DEFAULT_START = "gen13"  # the strongest net that comes with Merino
+DEFAULT_START = STRONGEST
 NOTHING = "nothing"
 BEST, START_NET, START_TERMS = "best.net", "start.net", "start.txt"
 GAMES, CANDIDATE, CHECKPOINT = "games.vf", "candidate.net", "candidate.net.state"

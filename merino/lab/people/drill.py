@@ -28,16 +28,16 @@ from merino.core.common import files, sealed, work
 from merino.core.common.text import counted
 from merino.engine.notation.san import board_of, move_number, named_moves, read_move, san
 from merino.engine.search import choice, limits
-from merino.eval.evaluation import Evaluation
 from merino.eval.families import default
 from merino.eval.linear.family import LinearEvaluation
 from merino.formats import pgn_text, sources
 from merino.lab.people.games import PlayerGame, PlayerGames, folded, games_of_player
 from merino.learn.rescoring import Rescore
 from merino.study import analyser, annotation, errors, mistakes
+from merino.study.judge import STRONGEST, Judge
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
-DEEP_NODES = 50_000  # of the search that judges them
+SCREENING_NODES = 40_000  # of the search that judges them first
 MIN_LEAD = 0.10  # of the best move over the second
 MIN_EXPECTED = 0.35  # with the best move: less is lost anyway
 MAX_EXERCISES = 100
@@ -45,7 +45,7 @@ _SCAN_LOSS = 0.07  # in the quick look, which may see less
 _SHOWN = 6  # plies of a line
 _UNBROKEN = 1 << 20  # columns of a study: other programs show the line ends of a comment
 ATTEMPTS = 2  # at a move, before the solution is shown
-REPLY_NODES = 20_000  # of the search for what refutes a move
+REPLY_NODES = 40_000  # of the search for what refutes a move
 _LEARNING, _REVIEW, _RELEARNING = 1, 2, 3  # states of a card, as FSRS numbers them
 _MEMORY = ((1e-3, 1e9), (1.0, 10.0))  # lowest and highest stability, in days, and difficulty of a card
 MISSING = "practice needs the extra drill: pip install 'merino-chess[drill]'"
@@ -111,17 +111,21 @@ class Exercise:
 def exercises_of(
     player: PlayerGames,
     evaluation: LinearEvaluation,
-    analyse: analyser.Analyser,
+    judge: Judge,
     most: int = MAX_EXERCISES,
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> list[Exercise]:
-    """Exercises from the games of a player, the costliest mistakes first; `report` gets what is done, and the share."""
+    """Exercises from the games of a player, the costliest mistakes first.
+
+    A quick search with `evaluation` looks for mistakes, the judge judges them; `report` gets what is done, and the
+    share.
+    """
     found: list[Exercise] = []
     candidates = _candidates(player, evaluation, lambda done: report("Looking for mistakes", done))
     for index, (game, ply) in enumerate(candidates):
         if len(found) >= most:
             break
-        exercise = _exercise(game, ply, evaluation, analyse)
+        exercise = _exercise(game, ply, judge)
         if exercise is not None:
             found.append(exercise)
         report("Judging mistakes", (index + 1) / len(candidates))
@@ -156,22 +160,30 @@ def _losses(game: PlayerGame, scores: np.ndarray, k: float) -> np.ndarray:
     return lost
 
 
-def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse: analyser.Analyser) -> Exercise | None:
-    """The exercise that a mistake makes; None if a deeper search sees no mistake, or no move that is clearly best."""
+def _exercise(game: PlayerGame, ply: int, judge: Judge) -> Exercise | None:
+    """The exercise that a mistake makes; None if the judge sees no mistake, or no move that is clearly best.
+
+    What is one is judged once more, with more nodes.
+    """
     fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
     position = Position(fen)
-    lines = analyse(position, limits.Limits(nodes=DEEP_NODES), 2)
-    if len(lines) < 2 or int(lines[0].pv[0]) == played:
-        return None
     after = position.copy()
     after.push(played)
-    answer = analyser.best_line(after, limits.Limits(nodes=DEEP_NODES), analyse)
-    best, second = (analyser.expected_of(line.score, evaluation) for line in lines)
-    loss = best - (1 - analyser.expected_of(answer.score, evaluation) if answer else 0.5)
-    if best < MIN_EXPECTED or loss < annotation.MISTAKE or best - second < MIN_LEAD:
-        return None
+    lines, answer, loss = list[limits.Line](), None, 0.0
+    for nodes in (SCREENING_NODES, annotation.CONFIRMING * SCREENING_NODES):
+        within = limits.Limits(nodes=nodes)
+        lines = list(judge.analyse(position, within, 2))
+        if len(lines) < 2 or int(lines[0].pv[0]) == played:
+            return None
+        answer = analyser.best_line(after, within, judge.analyse)
+        best, second = (judge.expected(line.score) for line in lines)
+        loss = best - (1 - judge.expected(answer.score) if answer else 0.5)
+        if best < MIN_EXPECTED or loss < annotation.MISTAKE or best - second < MIN_LEAD:
+            return None
     better, refutation = lines[0].pv, answer.pv if answer else ()
-    mistake = mistakes.mistake_in(position, played, mistakes.as_found(lines[0]), mistakes.as_found(answer), evaluation)
+    mistake = mistakes.mistake_in(
+        position, played, mistakes.as_found(lines[0]), mistakes.as_found(answer), judge.narrator
+    )
     return Exercise(
         fen=position.fen(),
         played=san(position, played),
@@ -202,7 +214,7 @@ class Reply:
     refutation: tuple[str, ...] = ()
 
 
-def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: analyser.Analyser) -> Reply:
+def reply_to(exercise: Exercise, text: str, judge: Judge) -> Reply:
     """What is said of a move as people write it; raises MoveRejected if it is none."""
     position = Position(exercise.fen)
     move = read_move(position, text)
@@ -213,11 +225,11 @@ def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: ana
         line = exercise.refutation
         return Reply(name, False, f"That is what you played: {line[0]} answers it.", line)
     position.push(move)
-    best = analyser.best_line(position, limits.Limits(nodes=REPLY_NODES), analyse)
+    best = analyser.best_line(position, limits.Limits(nodes=REPLY_NODES), judge.analyse)
     if best is None:
         return Reply(name, False, f"{name} is not the best.")
     line = tuple(named_line(position, best.pv))
-    left = 1 - analyser.expected_of(best.score, evaluation)
+    left = 1 - judge.expected(best.score)
     sentence = f"{name} is not the best: {line[0]} answers it, and leaves you {left:.0%} of the points."
     return Reply(name, False, sentence, line)
 
@@ -366,20 +378,23 @@ def practice_from(
     wanted: str,
     place: Path,
     most: int,
-    analyse: Callable[[], analyser.Analyser],
+    judge: Callable[[], Judge],
+    judged_by: str = STRONGEST,
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Practice:
     """The exercises of a player, from the file `place` if it has them, else found now and kept there.
 
-    `analyse` makes what searches, where that is needed. Raises StudyError, also if there is none or the games come
-    through a pipe, OtherPlayerError if the file keeps the practice of somebody else, SourceError and OSError.
+    `judge` makes the judge of the name `judged_by`, where that is needed. Raises StudyError, also if there is none or
+    the games come through a pipe, OtherPlayerError if the file keeps the practice of somebody else, SourceError and
+    OSError.
     """
     player = games_of_player(games, wanted)
     if sources.is_passing(games):
         raise errors.StudyError(
             f"{sources.name_of(games, quoted=True)} can be read only once: exercises need a file that keeps the games"
         )
-    made_from = f"{sources.digest(games)} {player.name} {most}"
+    judge_mark = hashlib.blake2b(judged_by.encode(), digest_size=4).hexdigest()
+    made_from = f"{sources.digest(games)}-{judge_mark} {player.name} {most}"
     old = load_progress(place)
     if old is not None and old.made_from == made_from:
         return old
@@ -387,7 +402,7 @@ def practice_from(
     if other and folded(other) != folded(player.name):
         sentence = f"'{place}' keeps the practice of '{other}'; '{player.name}' needs another file: --progress FILE"
         raise OtherPlayerError(sentence, player.name)
-    practice = renewed(old, made_from, exercises_of(player, default(), analyse(), most, report))
+    practice = renewed(old, made_from, exercises_of(player, default(), judge(), most, report))
     if not practice.exercises:
         count = counted(player.count, "game")
         raise errors.StudyError(

@@ -3,17 +3,20 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from merino.app.console import explaining, shared, terminal
+from merino.app.console import shared, terminal
 from merino.core.board import bitboard, fen, game
 from merino.core.common import command, files
 from merino.core.common.terminal import Progress
 from merino.engine.notation.san import MoveRejected
-from merino.eval.families import default
+from merino.engine.search.limits import DEFAULT_HASH_MB
 from merino.lab.people import drill
+from merino.study.judge import STRONGEST, Judge, judge_of
 
 DEFAULT_COUNT = 10  # exercises of a session
 _HELP = "a move such as Nf3; 'hint', 'show' or 'quit'"
@@ -28,13 +31,19 @@ def run_drill(arguments: Sequence[str]) -> int:
     for path in filter(None, (args.pgn, args.anki)):
         shared.check_output(path, "drill")
     shared.check_apart((args.pgn, args.anki, place), [args.file], "drill")
-    with shared.holding_output(place, "drill"):
-        return _drill(args, place)
+    with shared.holding_output(place, "drill"), ExitStack() as held:
+
+        @cache
+        def judge() -> Judge:
+            return held.enter_context(judge_of(args.judge, DEFAULT_HASH_MB, 1, is_forgetful=True))
+
+        return _drill(args, place, judge)
 
 
-def _drill(args: argparse.Namespace, place: Path) -> int:
+def _drill(args: argparse.Namespace, place: Path, judge: Callable[[], Judge]) -> int:
     with Progress(shared.progress_stream(args.quiet)) as show, files.writing(command.CommandError, place):
-        practice = drill.practice_from(args.file, args.player, place, args.most, explaining.default_analyser, show)
+        judged_by = args.judge or STRONGEST
+        practice = drill.practice_from(args.file, args.player, place, args.most, judge, judged_by, show)
     for path, written in ((args.pgn, drill.as_pgn), (args.anki, drill.as_anki)):
         if path is not None:
             shared.write_output(path, written(practice.exercises).encode(), "drill")
@@ -46,11 +55,11 @@ def _drill(args: argparse.Namespace, place: Path) -> int:
         for number, exercise in enumerate(practice.exercises, start=1):
             print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
     elif args.pgn is None and args.anki is None:
-        return _practise(practice, place, args.count)
+        return _practise(practice, place, args.count, judge)
     return 0
 
 
-def _practise(progress: drill.Practice, place: Path, count: int) -> int:
+def _practise(progress: drill.Practice, place: Path, count: int, judge: Callable[[], Judge]) -> int:
     """Ask what is due, at most so many exercises."""
     drill.scheduling()  # before the first answer, which could not be kept
     now = datetime.now(UTC)
@@ -61,7 +70,7 @@ def _practise(progress: drill.Practice, place: Path, count: int) -> int:
     found = 0
     for number, exercise in enumerate(due, start=1):
         print(f"\nExercise {number} of {len(due)}: game {exercise.game}, {exercise.title}")
-        was_found = _ask(exercise)
+        was_found = _ask(exercise, judge)
         if was_found is None:
             break
         again = progress.review(exercise, was_found, datetime.now(UTC))
@@ -73,7 +82,7 @@ def _practise(progress: drill.Practice, place: Path, count: int) -> int:
     return 0
 
 
-def _ask(exercise: drill.Exercise) -> bool | None:
+def _ask(exercise: drill.Exercise, judge: Callable[[], Judge]) -> bool | None:
     """Whether the move was found at once; None at the end of the input or on `quit`."""
     position = game.Position(exercise.fen)
     print(f"\n{terminal.draw(position, terminal.detect(sys.stdout), flipped=position.turn == bitboard.BLACK)}\n")
@@ -89,7 +98,7 @@ def _ask(exercise: drill.Exercise) -> bool | None:
         elif text in ("show", "skip", "?"):
             break
         else:
-            reply = _reply(exercise, text)
+            reply = _reply(exercise, text, judge)
             if reply is not None and reply.is_right:
                 print("Right." if tries == 0 else "Correct this time.")
                 return tries == 0
@@ -100,10 +109,10 @@ def _ask(exercise: drill.Exercise) -> bool | None:
     return False
 
 
-def _reply(exercise: drill.Exercise, text: str) -> drill.Reply | None:
+def _reply(exercise: drill.Exercise, text: str, judge: Callable[[], Judge]) -> drill.Reply | None:
     """What is said of a move; None if it is none, with a word about it."""
     try:
-        return drill.reply_to(exercise, text, default(), explaining.default_analyser())
+        return drill.reply_to(exercise, text, judge())
     except MoveRejected as error:
         print(f"{error} ({_HELP})")
         return None
@@ -133,6 +142,7 @@ def _parser() -> shared.Parser:
     parser.add_argument("--player", metavar="NAME", required=True, help="who is meant; a part of the name will do")
     sentence = "keep the progress in this file (default: GAMES.pgn.drill.json)"
     parser.add_argument("--progress", metavar="FILE", type=shared.file_path, help=sentence)
+    shared.add_judge(parser)
     sentence = "ask so many exercises (default: %(default)s)"
     parser.add_argument("--count", metavar="N", type=shared.positive, default=DEFAULT_COUNT, help=sentence)
     sentence = "make so many exercises at most (default: %(default)s)"

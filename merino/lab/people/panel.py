@@ -9,19 +9,20 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from merino.app.explorer import channel, games
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common import files
-from merino.eval.families import default
+from merino.eval.evaluation import Evaluation
+from merino.eval.families import default, load_evaluation
 from merino.lab.people import drill
 from merino.lab.people.games import MAX_CHOICES, folded, games_of_player
 from merino.lab.people.profile import as_object, profile_of
-from merino.study.analyser import Analyser, analyser
 from merino.study.errors import StudyError
+from merino.study.judge import STRONGEST, Judge, by_search
 
 PRACTICES = "practices"  # in `ServerState.kept`
 MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
@@ -31,23 +32,23 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The profile of a `player` of games, as `merino profile --json` has it."""
     most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
-    with _studying(fields, state, stop) as (path, _, searching):
+    with _studying(fields, state, stop, default()) as (path, _, judge):
         player = games_of_player(path, fields.text("player"))
-        found = profile_of(player, default(), most, lambda: searching, partial(_progressed, say, stop))
+        found = profile_of(player, default(), most, lambda: judge.analyse, partial(_progressed, say, stop))
     return {"type": "done", "profile": as_object(found)}
 
 
 def practise(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     most, progressed = fields.number("most", 1, drill.MAX_EXERCISES), partial(_progressed, say, stop)
-    with _studying(fields, state, stop) as (path, named, searching):
+    with _studying(fields, state, stop, _strongest()) as (path, named, judge):
 
         def practice_at(place: Path) -> tuple[Path, drill.Practice]:
             with files.writing(RequestError, place):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with files.held(place):
                     player, count = fields.text("player"), most or drill.MAX_EXERCISES
-                    return place, drill.practice_from(path, player, place, count, lambda: searching, progressed)
+                    return place, drill.practice_from(path, player, place, count, lambda: judge, report=progressed)
 
         try:
             place, found = practice_at(drill.progress_file(named))
@@ -64,8 +65,8 @@ def answer_exercise(fields: Fields, state: ServerState) -> channel.Message:
     _, exercise = _exercise(fields, state)
     if not fields.has("move"):
         return {"hint": drill.hint_for(exercise)}
-    with state.searchers.borrowed(default()) as searcher:
-        reply = drill.reply_to(exercise, fields.text("move"), default(), analyser(searcher))
+    with state.searchers.borrowed(_strongest()) as searcher:
+        reply = drill.reply_to(exercise, fields.text("move"), by_search(searcher, _strongest()))
     refutation = list(reply.refutation)
     return {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence, "refutation": refutation}
 
@@ -124,8 +125,10 @@ def _progressed(say: Callable[[channel.Message], None], stop: channel.Stop, what
 
 
 @contextmanager
-def _studying(fields: Fields, state: ServerState, stop: channel.Stop) -> Iterator[tuple[Path, Path, Analyser]]:
-    """The file of the games, that by whose name the progress of practice from them is kept, and what searches.
+def _studying(
+    fields: Fields, state: ServerState, stop: channel.Stop, evaluation: Evaluation
+) -> Iterator[tuple[Path, Path, Judge]]:
+    """The file of the games, that by whose name the progress of practice from them is kept, and the judge.
 
     With `file` the games are those on the command line, else those that the request holds, for a while in a file.
     Raises RequestError where a search has been stopped.
@@ -136,12 +139,18 @@ def _studying(fields: Fields, state: ServerState, stop: channel.Stop) -> Iterato
         else:
             sent = held.enter_context(games.sent_games(fields, joined=True))
             path, named = sent.paths[0], files.user_folder("data") / "drill" / _safe(sent.title)
-        searcher = held.enter_context(state.searchers.borrowed(default()))
-        searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True, is_forgetful=True)
+        searcher = held.enter_context(state.searchers.borrowed(evaluation))
+        judge = by_search(searcher, evaluation, is_stop_requested=lambda: stop.is_set, is_forgetful=True)
         try:
-            yield path, named, searching
+            yield path, named, judge
         except KeyboardInterrupt as error:
             raise RequestError("stopped") from error
+
+
+@cache
+def _strongest() -> Evaluation:
+    """The evaluation of the judge of exercises."""
+    return load_evaluation(STRONGEST)
 
 
 def _safe(name: str) -> str:

@@ -1,0 +1,17 @@
+"""Judges that tests make of a function."""
+
+from collections.abc import Callable, Sequence
+
+from merino.engine.search.limits import Line
+from merino.eval.evaluation import Evaluation
+from merino.eval.families import default
+from merino.study.analyser import expected_of
+from merino.study.judge import Judge
+
+
+def judge_from(analyse: Callable[..., Sequence[Line]], evaluation: Evaluation | None = None) -> Judge:
+    """The judge whose lines `analyse` gives; expected scores and words are those of the evaluation."""
+    evaluation = evaluation or default()
+    return Judge(
+        "a test", analyse, lambda score: expected_of(score, evaluation), evaluation, "a test", f"K {evaluation.k:g}"
+    )

@@ -1,8 +1,4 @@
-"""Tactics on a board of python-chess, as players call them, and how a line of the search wins material by them.
-
-Motifs are what a move attacks, pins or mates by. A line wins by a piece that hangs, by a motif of its first move whose
-targets the line takes, or by a promotion. A threat is what the other side would win so if it were to move now.
-"""
+"""Tactics on a board of python-chess, as players call them: what a move attacks, pins, traps or mates by."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +16,7 @@ from merino.study.analyser import Analyser
 
 WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
 MIN_PIECE_WON = 2  # pawns that an exchange wins where it wins a piece
+MIN_GAIN = 1  # pawns that count as winning something
 PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 SLIDERS = (chess.BISHOP, chess.ROOK, chess.QUEEN)
 
@@ -105,6 +102,71 @@ def settled_plies(boards: Sequence[chess.Board]) -> int | None:
     return next((plies for plies in range(len(boards) - 1, -1, -1) if not wins_piece(boards[plies])), None)
 
 
+def best_capture(board: chess.Board) -> int:
+    """The pawns that the side to move wins by its best exchange."""
+    targets = chess.SquareSet(board.occupied_co[not board.turn] & ~board.kings)
+    return max((exchange(board, square, board.turn) for square in targets), default=0)
+
+
+def second_threat(board: chess.Board) -> int:
+    """The pawns that the other side wins by an exchange if the side to move saves one man, which in check it cannot."""
+    side = board.turn
+    targets = chess.SquareSet(board.occupied_co[side] & ~board.kings)
+    threats = sorted((exchange(board, square, not side) for square in targets), reverse=True)
+    saved = 0 if board.is_check() else 1
+    return (threats[saved:] or [0])[0]
+
+
+def can_promote(board: chess.Board) -> bool:
+    """Whether a pawn of the side to move can step to its last rank."""
+    rank, step = (chess.BB_RANK_7, 8) if board.turn else (chess.BB_RANK_2, -8)
+    pawns = board.pieces(chess.PAWN, board.turn) & rank
+    return any(board.piece_type_at(square + step) is None for square in pawns)
+
+
+def is_quiet(board: chess.Board) -> bool:
+    """Whether neither side can take anything at a profit, nor the side to move promote."""
+    return not (can_promote(board) or best_capture(board) or second_threat(board))
+
+
+def carry(at: dict[chess.Square, chess.Square], board: chess.Board, move: chess.Move) -> None:
+    """Move the first squares of men, by the square where each stands, as a move on the board moves them."""
+    if not board.is_castling(move):
+        at[move.to_square] = at.pop(move.from_square)
+        return
+    rank, is_short = move.from_square & 56, board.is_kingside_castling(move)
+    to = move.to_square
+    corner = to if board.chess960 else rank + (7 if is_short else 0)
+    king, rook = at.pop(move.from_square), at.pop(corner)
+    at[rank + (6 if is_short else 2)], at[rank + (5 if is_short else 3)] = king, rook
+
+
+def trapped(board: chess.Board) -> Iterator[chess.Square]:
+    """The pieces of the side to move that are attacked and lost wherever they go, the most valuable first.
+
+    None in check, and none that are lost only because something else must be saved.
+    """
+    if board.is_check():
+        return
+    side = board.turn
+    pieces = (square for kind in reversed(PIECES) for square in board.pieces(kind, side))
+    for square in pieces:
+        if exchange(board, square, not side) < MIN_PIECE_WON:
+            continue
+        flights = [move for move in board.legal_moves if move.from_square == square]
+        if all(_loses(board, move) for move in flights):
+            yield square
+
+
+def _loses(board: chess.Board, move: chess.Move) -> bool:
+    """Whether a piece that moves is taken for more than it takes."""
+    taken = taken_on(board, move)
+    gained = 0 if taken is None else worth_at(board, taken)
+    after = board.copy(stack=False)
+    after.push(move)
+    return exchange(after, move.to_square, after.turn) - gained >= MIN_PIECE_WON
+
+
 def is_hanging(board: chess.Board, square: chess.Square) -> bool:
     """Whether the piece on a square can be taken with a profit."""
     colour = board.color_at(square)
@@ -166,10 +228,11 @@ def _in_line(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess.S
                 yield front, behind
 
 
-def discovered_by(before: chess.Board, move: chess.Move) -> list[chess.Square]:
+def discovered_by(before: chess.Board, move: chess.Move) -> list[tuple[chess.Square, chess.Square]]:
     """The enemy pieces that a legal move makes another piece attack by getting out of its way, kings first.
 
-    Pieces count that are worth more than the attacker, or that nothing guards.
+    Each comes behind the piece that attacks it. Pieces count that are worth more than the attacker, or that nothing
+    guards.
     """
     after, side = before.copy(stack=False), before.turn
     after.push(move)
@@ -181,8 +244,8 @@ def discovered_by(before: chess.Board, move: chess.Move) -> list[chess.Square]:
             if is_piece and (
                 worth_at(after, target) > worth_at(after, slider) or not after.attackers(not side, target)
             ):
-                found.append(target)
-    return sorted(found, key=lambda target: -worth_at(after, target))
+                found.append((slider, target))
+    return sorted(found, key=lambda pair: -worth_at(after, pair[1]))
 
 
 def is_back_rank_mate(board: chess.Board) -> bool:
@@ -209,9 +272,13 @@ def drawing(board: chess.Board) -> str | None:
     return "draws by the fifty-move rule" if board.is_fifty_moves() else None
 
 
+def balance(board: chess.Board, side: chess.Color) -> int:
+    """The pawns by which a side is ahead in material."""
+    return pawns_of(men(board, side)) - pawns_of(men(board, not side))
+
+
 # How a line wins
 
-MIN_GAIN = 1  # pawns that a line must win to count as winning something
 SHOWN = 6  # plies of a line
 MAX_MORE = 2  # times what the first capture wins that a line may win, for that capture to be what is stated
 COUNTED = 12  # plies of a line in which something must be won to count, and that are shown if it is
@@ -382,11 +449,6 @@ def _spoils(line: FoundLine, gain: int) -> str:
     return f"{won} for {listed(given)}" if given else won
 
 
-def balance(board: chess.Board, side: chess.Color) -> int:
-    """The pawns by which a side is ahead in material."""
-    return pawns_of(men(board, side)) - pawns_of(men(board, not side))
-
-
 def _is_kept(board: chess.Board, promoted: chess.Square) -> bool:
     """Whether a promoted piece is still worth more than a pawn if the other side, where it is to move, takes it."""
     piece = board.piece_at(promoted)
@@ -424,8 +486,8 @@ def _motif(line: FoundLine) -> Win | None:
                 said = f"{name} {verb} the {piece_name(board, front)} before the {piece_name(board, behind)}"
                 return Win(means, said)
     targets = discovered_by(line.board, move)
-    if targets and _takes(line, targets):
-        return Win(Means.DISCOVERY, f"{name} uncovers an attack on the {piece_name(board, targets[0])}")
+    if targets and _takes(line, [target for _, target in targets]):
+        return Win(Means.DISCOVERY, f"{name} uncovers an attack on the {piece_name(board, targets[0][1])}")
     return None
 
 

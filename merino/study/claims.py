@@ -1,0 +1,650 @@
+"""What may be said of a line, a mistake or a threat: claims, each proved on the board and confirmed by a search.
+
+A claim of tactics is about a line that one side begins: a mate, a draw, or material. Material counts where it is won
+within `LATEST` plies and nothing can be taken at a profit any more; a second search from there must agree. How it is
+won is named by the first rule that holds: by a fork, a pin, or, if by nothing else, by the pieces that fall.
+
+A claim about a place is about a move and a better one: a fact (`study.places`) that the line of one leaves and that of
+the other does not, where both end quiet with level material. Its terms must make at least half of what the move loses,
+and searches from both ends must find that difference again. What belongs to the mover comes first.
+
+What does not pass is not said.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import chess
+
+from merino.core.board.bitboard import WHITE
+from merino.core.board.fen import COLOUR_NAMES
+from merino.core.board.game import FIFTY_MOVES, Position
+from merino.engine.notation.san import as_chess_move, board_of, score_text
+from merino.engine.report import phrases, schema
+from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Line, Score
+from merino.study import places, tactics
+from merino.study.judge import Judge
+from merino.study.lines import LineEnd, end_after
+
+LATEST = 7  # plies within which material must be won
+FOLLOWED = 12  # plies of a line that must not give it back
+MAX_FALL = 75  # centipawns that the second search may find less than the first
+WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
+LEAST_PER_PAWN = 40  # centipawns that a move must lose for each pawn that is said to be lost
+MIN_PLACE = 15.0  # centipawns that terms must make of a fact
+COVERED = 0.5  # of what a move loses, that a fact must make
+MATE_SEARCHES = 8  # at most, to find the rest of a mate
+PLACES_NAMED = 2
+
+
+class ScoredLine(NamedTuple):
+    """A line, and its score as the side that begins it sees it; without moves and 0 where the game is over."""
+
+    moves: Sequence[int]
+    score: Score
+
+
+def as_found(line: Line | None) -> ScoredLine:
+    """A line of a search; None is that of a game that is over."""
+    return ScoredLine((), Score(0)) if line is None else ScoredLine(line.pv, line.score)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What kind of mistake a move is, why in a sentence without a full stop, and the line that shows it, as text."""
+
+    kind: str
+    sentence: str
+    line: str
+    claims: tuple[schema.ClaimReport, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All of it: "fork allowed: 12...Nc2+ forks the king on e1 and the rook on a1 (12...Nc2+ ...)"."""
+        return f"{self.kind}: {self.sentence} ({self.line})"
+
+
+UNPROVED = "no proved reason"
+GIVEN_AWAY, NOT_GAINED = "position given away", "improvement missed"
+# The kinds of claims, each with the mistake of who allows it, and of who misses it.
+TACTICS = {
+    "mate": ("mate allowed", "mate missed"),
+    "takes": ("hanging piece", "free piece left"),
+    "promotion": ("passed pawn let through", "promotion missed"),
+    "fork": ("fork allowed", "fork missed"),
+    "skewer": ("skewer allowed", "skewer missed"),
+    "pin": ("pin allowed", "pin missed"),
+    "discovered attack": ("discovered attack allowed", "discovered attack missed"),
+    "trapped": ("piece trapped", "piece not trapped"),
+    "wins material": ("material lost", "material not won"),
+}
+DRAWS = ("repetition", "stalemate", "too little material", "fifty moves")
+DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
+KINDS = (*TACTICS, *DRAWS, *places.FACTS, "mobility")
+MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
+MISTAKES += (GIVEN_AWAY, NOT_GAINED, UNPROVED)
+
+
+@dataclass(frozen=True)
+class Course:
+    """A line from a position, with the boards along it."""
+
+    start: Position
+    moves: tuple[int, ...]
+    score: Score  # of the side that begins it
+
+    @property
+    def side(self) -> chess.Color:
+        """Who begins it."""
+        return self.boards[0].turn
+
+    @cached_property
+    def made(self) -> tuple[chess.Move, ...]:
+        """Its moves for python-chess."""
+        return tuple(as_chess_move(move, self.start.chess960) for move in self.moves)
+
+    @cached_property
+    def boards(self) -> list[chess.Board]:
+        """The board before the first move and after each."""
+        return tactics.boards_along(board_of(self.start), self.made)
+
+    @cached_property
+    def falls(self) -> list[tuple[int, chess.Square, chess.PieceType]]:
+        """The men of the other side that are taken: the ply, the square where each stood at first, and its kind."""
+        at, found = {square: square for square in self.boards[0].piece_map()}, []
+        for ply, (board, move) in enumerate(zip(self.boards, self.made, strict=False), start=1):
+            taken = tactics.taken_on(board, move)
+            if taken is not None:
+                origin = at.pop(taken)
+                if board.turn == self.side:
+                    found.append((ply, origin, tactics.kind_at(self.boards[0], origin)))
+            tactics.carry(at, board, move)
+        return found
+
+    @cached_property
+    def settled(self) -> int | None:
+        """The plies to the last position, of those that are followed, where nothing can be taken at a profit."""
+        return next(
+            (ply for ply in range(min(len(self.moves), FOLLOWED), -1, -1) if tactics.is_quiet(self.boards[ply])), None
+        )
+
+    @cached_property
+    def gain(self) -> schema.GainReport | None:
+        """The most that the side that begins it has by `LATEST` where nothing can be taken back, and keeps later."""
+        secured = {
+            ply: kept
+            for ply in range(1, min(len(self.moves), FOLLOWED) + 1)
+            if (kept := self._secured(ply)) is not None
+        }
+        safe = [ply for ply, kept in secured.items() if ply <= LATEST and kept == self.lead(ply)]
+        least = {ply: min(kept for later, kept in secured.items() if later >= ply) for ply in safe}
+        pawns = max(least.values(), default=0)
+        if pawns < tactics.MIN_GAIN:
+            return None
+        return schema.GainReport(pawns, next(ply for ply, kept in least.items() if kept == pawns))
+
+    def _secured(self, ply: int) -> int | None:
+        """What the side that begins it has won and keeps after so many plies; None in the midst of an exchange.
+
+        If it is the side's turn there, it can save one man: only the second largest capture counts.
+        """
+        board = self.boards[ply]
+        if tactics.can_promote(board) or (board.turn == self.side and tactics.best_capture(board)):
+            return None
+        if board.turn != self.side:
+            return self.lead(ply) - tactics.best_capture(board)
+        return self.lead(ply) - tactics.second_threat(board)
+
+    def lead(self, ply: int) -> int:
+        """The pawns that the side that begins it has won after so many plies."""
+        return tactics.balance(self.boards[ply], self.side) - tactics.balance(self.boards[0], self.side)
+
+    def text(self, plies: int) -> str:
+        """So many of its moves with their numbers."""
+        return self.boards[0].variation_san(list(self.made[:plies]))
+
+    @property
+    def opening(self) -> str:
+        """Its first move with its number: "12...Nc2+"."""
+        return self.text(1).replace(". ", ".", 1).replace("... ", "...", 1)
+
+    def uci(self, plies: int) -> tuple[str, ...]:
+        """So many of its moves as UCI writes them."""
+        return tuple(self.start.uci(move) for move in self.moves[:plies])
+
+    def after(self, plies: int) -> Position:
+        """The position after so many of its moves."""
+        found = self.start.copy()
+        for move in self.moves[:plies]:
+            found.push(move)
+        return found
+
+
+@dataclass(frozen=True)
+class Prover:
+    """Makes claims, each confirmed by the judge's search within these limits."""
+
+    judge: Judge
+    limits: Limits
+
+    def of_mistake(self, position: Position, played: int, better: ScoredLine, reply: ScoredLine) -> Mistake:
+        """What is wrong with `played` instead of the line `better`; `reply` is the line after it, both as searched."""
+        best = Course(position, tuple(better.moves), better.score)
+        own = Course(best_after(position, played), tuple(reply.moves), reply.score)
+        for claim, kind, course in self._tactics(played, best, own):
+            return Mistake(kind, claim.text, course.text(len(claim.line)), (claim,))
+        found = list(self._places(played, best, own))[:PLACES_NAMED]
+        if found:
+            is_played = found[0].line[0] == best.start.uci(played)
+            of_one = tuple(claim for claim in found if (claim.line[0] == best.start.uci(played)) == is_played)
+            sentence = " and ".join(claim.text for claim in of_one)
+            kind = GIVEN_AWAY if is_played else NOT_GAINED
+            return Mistake(kind, sentence, _text(best.start, of_one[0].line), of_one)
+        line = (best if best.moves else own).text(LATEST)
+        return Mistake(UNPROVED, self._unproved(best, own), line)
+
+    def of_line(self, course: Course) -> schema.ClaimReport | None:
+        """What the side that begins a line wins by it: a mate or material; None if nothing is proved."""
+        return self._mate(course) or self._win(course)
+
+    def threat(self, position: Position) -> tuple[schema.ClaimReport, Course, int] | None:
+        """What the other side would win if it were to move, with its line and depth; None if nothing, or in check."""
+        board = board_of(position)
+        if board.is_check() or not position.legal_moves:
+            return None
+        board.push(chess.Move.null())  # its counters may get beyond those that a FEN may have
+        passed = Position(f"{board.epd()} {min(board.halfmove_clock, FIFTY_MOVES)}", position.chess960)
+        if not passed.legal_moves:
+            return None
+        for line in self.judge.analyse(passed, self.limits):
+            course = Course(passed, tuple(line.pv), line.score)
+            claim = self.of_line(course)
+            return None if claim is None else (claim, course, line.depth)
+        return None
+
+    # Tactics
+
+    def _tactics(self, played: int, best: Course, own: Course) -> Iterator[tuple[schema.ClaimReport, str, Course]]:
+        """What the reply gains, then what the better move would have gained, each with the kind of the mistake."""
+        for course, is_missed in ((own, False), (best, True)):
+            if (claim := self._mate(course)) is not None:
+                yield claim, TACTICS["mate"][is_missed], course
+        loss = int(best.score) + int(own.score)
+        if best.score > 0 and (claim := self._draw(own)) is not None:
+            yield claim, DRAW_ALLOWED, own
+        taken = tactics.balance(own.boards[0], best.side) - tactics.balance(best.boards[0], best.side)
+        lost, won = (0 if course.gain is None else course.gain.pawns for course in (own, best))
+        net = lost - taken
+        if own.gain and net >= tactics.MIN_GAIN and net + won >= tactics.MIN_GAIN and _is_worth(net, loss, best, own):
+            for claim in self._wins(own):
+                yield _of_played(claim, played, best, own), self._name(claim, is_missed=False), own
+        more = won + net
+        if best.gain and more >= tactics.MIN_GAIN and taken <= 0 and _is_worth(more, loss, best, own):
+            for claim in self._wins(best):
+                yield claim, self._name(claim, is_missed=True), best
+        if best.score == 0 and own.score > 0 and (claim := self._draw(best)) is not None:
+            yield claim, DRAW_MISSED, best
+
+    def _name(self, claim: schema.ClaimReport, is_missed: bool) -> str:
+        """The kind of mistake that allows or misses what is claimed."""
+        if claim.kind == "takes" and claim.pieces[0].piece in "Pp":
+            return ("hanging pawn", "free pawn left")[is_missed]
+        return TACTICS[claim.kind][is_missed]
+
+    def _mate(self, course: Course) -> schema.ClaimReport | None:
+        """A mate that is shown to its end."""
+        mate = course.score.mate
+        if mate is None or mate <= 0:
+            return None
+        moves, position = list(course.moves[: 2 * mate - 1]), course.after(min(len(course.moves), 2 * mate - 1))
+        for _ in range(MATE_SEARCHES):
+            if position.outcome() or len(moves) >= 2 * mate - 1:
+                break
+            (line,) = self.judge.analyse(position, self.limits) or (None,)
+            if line is None or line.score.mate is None or (line.score.mate > 0) != (len(moves) % 2 == 0):
+                return None
+            for move in line.pv[: 2 * mate - 1 - len(moves)]:
+                moves.append(move)
+                position.push(move)
+        if not position.is_checkmate():
+            return None
+        whole = Course(course.start, tuple(moves), course.score)
+        if int(self._search(whole.after(1)).score) > -MATE_IN_MAX_PLY:
+            return None
+        count = (len(moves) + 1) // 2
+        text = f"{course.opening} mates in {count}" if count > 1 else f"{course.opening} is mate"
+        return self._claim("mate", whole, len(moves), (), None, text, Score(MATE_SCORE))
+
+    def _draw(self, course: Course) -> schema.ClaimReport | None:
+        """A draw in which a line ends."""
+        kind = course.score == 0 and drawn(course)
+        if not kind:
+            return None
+        words = {"stalemate": "stalemates", "too little material": "leaves too little material to win"}
+        how = words.get(kind, "draws by repetition" if kind == "repetition" else "draws by the fifty-move rule")
+        text = f"{course.opening} {how}" if len(course.moves) <= 2 else f"the line from {course.opening} {how}"
+        return self._claim(kind, course, len(course.moves), (), None, text, Score(0))
+
+    def _win(self, course: Course) -> schema.ClaimReport | None:
+        return next(self._wins(course), None)
+
+    def _wins(self, course: Course) -> Iterator[schema.ClaimReport]:
+        """What material a line wins, if a search from where it is won agrees, and by which of the means."""
+        gain = course.gain
+        if gain is None:
+            return
+        end = course.after(gain.ply)
+        line = self._search(end)
+        after = line.score if end.turn == course.start.turn else Score(-line.score)
+        longer = Course(course.start, (*course.moves[: gain.ply], *line.moves[: FOLLOWED - gain.ply]), course.score)
+        is_less = after < course.score - MAX_FALL and not (after >= WON and course.score >= WON)
+        if is_less or longer.gain is None or longer.gain.pawns < gain.pawns:
+            return
+        for kind, named in _MEANS.items():
+            if (found := named(course, gain)) is not None:
+                pieces, text = found
+                yield self._claim(kind, course, gain.ply, pieces, gain, text, after)
+                return
+
+    # Places
+
+    def _places(self, played: int, best: Course, own: Course) -> Iterator[schema.ClaimReport]:
+        """What the move gives away or does not gain by place, the mover's own first, the largest first."""
+        loss = int(best.score) + int(own.score)
+        whole = Course(best.start, (played, *own.moves), Score(-own.score))
+        if own.score.mate is not None or best.score.mate is not None or own.settled is None or best.settled is None:
+            return
+        plies = own.settled + 1, best.settled
+        if whole.lead(plies[0]) != best.lead(plies[1]) or not best.moves:
+            return
+        lines = whole.moves[: plies[0]], best.moves[: plies[1]]
+        here, there = (end_after(best.start, moves, self.judge.narrator) for moves in lines)
+        found = sorted(_place_candidates(here, there, best.side, loss), key=lambda each: (not each.is_own, -each.cp))
+        if not found:
+            return
+        scores = [self._search(course.after(ply)).score for course, ply in zip((whole, best), plies, strict=True)]
+        own_end, best_end = (score if ply % 2 == 0 else -score for score, ply in zip(scores, plies, strict=True))
+        if best_end - own_end < COVERED * loss:
+            return
+        ends = (whole, plies[0], own_end), (best, plies[1], best_end)
+        for each in found:
+            (course, ply, score), (other, other_ply, other_score) = ends if each.is_played else ends[::-1]
+            yield schema.ClaimReport(
+                each.kind,
+                _side(each.favours),
+                best.start.fen(),
+                (_named(course.boards[ply], each.square),),
+                course.uci(ply),
+                other.uci(other_ply),
+                None,
+                self._proof(Score(other_score), Score(score), best.start.turn),
+                f"{each.text} ({each.cp / 100:.2f})",
+            )
+
+    def _unproved(self, best: Course, own: Course) -> str:
+        name = best.boards[0].san(best.made[0]) if best.moves else "another move"
+        if best.score.mate is not None or own.score.mate is not None:
+            return f"{name} is better; no reason in words could be proved"
+        return f"{name} is better by {(int(best.score) + int(own.score)) / 100:.2f}; no reason in words could be proved"
+
+    # Searches and certificates
+
+    def _search(self, position: Position) -> ScoredLine:
+        """The judge's line from a position, or what the rules say of it where the game is over."""
+        if position.is_checkmate():
+            return ScoredLine((), Score(-MATE_SCORE))
+        if not position.legal_moves or position.is_insufficient_material():
+            return ScoredLine((), Score(0))
+        (line,) = self.judge.analyse(position, self.limits)
+        return ScoredLine(line.pv, line.score)
+
+    def _claim(
+        self,
+        kind: str,
+        course: Course,
+        plies: int,
+        pieces: Sequence[chess.Square],
+        wins: schema.GainReport | None,
+        text: str,
+        after: Score,
+    ) -> schema.ClaimReport:
+        """A claim of tactics for the side that begins a line; `after` is its score at the end."""
+        named = tuple(_named(course.boards[0], square) for square in pieces)
+        proof = self._proof(course.score, after, course.start.turn)
+        return schema.ClaimReport(
+            kind, _side(course.side), course.start.fen(), named, course.uci(plies), (), wins, proof, text
+        )
+
+    def _proof(self, before: Score, after: Score, turn: int) -> schema.ProofReport:
+        return schema.ProofReport(
+            self.judge.name, self.limits.nodes or 0, *(self._score(score, turn) for score in (before, after))
+        )
+
+    def _score(self, score: Score, turn: int) -> schema.ScoreReport:
+        """A score for the side `turn`, from White's view."""
+        sign, text, share = 1 if turn == WHITE else -1, score_text(score, turn), self.judge.expected(score)
+        expected = share if turn == WHITE else 1 - share
+        if score.mate == 0:
+            return schema.ScoreReport(None, 0, "mate", float((score > 0) == (turn == WHITE)))
+        if score.mate is not None:
+            return schema.ScoreReport(None, sign * score.mate, text, expected)
+        return schema.ScoreReport(sign * int(score), None, text, expected)
+
+
+def best_after(position: Position, move: int) -> Position:
+    """A copy of the position after a move."""
+    after = position.copy()
+    after.push(move)
+    return after
+
+
+def drawn(course: Course) -> str | None:
+    """How a line ends in a draw by the rules; None if it does not."""
+    last = course.boards[-1]
+    if last.is_stalemate():
+        return "stalemate"
+    if last.is_insufficient_material():
+        return "too little material"
+    keys = [board.epd() for board in course.boards]
+    if keys[-1] in keys[:-1]:
+        return "repetition"
+    return "fifty moves" if last.is_fifty_moves() else None
+
+
+def _is_worth(pawns: int, loss: int, best: Course, own: Course) -> bool:
+    """Whether a move loses enough for so many pawns to be its reason; far from level everything counts less."""
+    is_far = abs(int(best.score)) >= WON or abs(int(own.score)) >= WON
+    return loss >= LEAST_PER_PAWN * min(pawns, 3 if is_far else pawns)
+
+
+def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course) -> schema.ClaimReport:
+    """A claim about the reply, whose sentence says that the piece just moved is lost where it is."""
+    move = as_chess_move(played, best.start.chess960)
+    if claim.kind != "takes" or chess.parse_square(claim.pieces[0].square) != move.to_square:
+        return claim
+    given, taken = tactics.exchanged(best.boards[0], own.boards[claim.wins.ply if claim.wins else 0], best.side)
+    if not given:
+        return claim
+    name = best.boards[0].san(move)
+    lost = f"the {chess.piece_name(next(iter(given)))}" if given.total() == 1 else phrases.listed(given)
+    text = f"{name} loses {lost}{f' for {phrases.listed(taken)}' if taken else ''}: {own.opening}"
+    return schema.ClaimReport(**{**vars(claim), "text": text})
+
+
+# How material is won: each rule has the squares of the pieces that it names, as they stand at first, and its sentence.
+
+
+def _by_promotion(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    at = {square: square for square in course.boards[0].piece_map()}
+    for board, move in zip(course.boards, course.made[: gain.ply], strict=False):
+        if move.promotion and board.turn == course.side:
+            origin = at[move.from_square]
+            worth = tactics.WORTH[move.promotion] - 1
+            if gain.pawns < worth - 1 and not any(ply < gain.ply for ply, *_ in course.falls):
+                return None
+            how = board.variation_san([move]).replace(". ", ".", 1)
+            return (origin,), f"the pawn on {chess.square_name(origin)} promotes: {how}"
+        tactics.carry(at, board, move)
+    return None
+
+
+def _by_taking(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    board, first = course.boards[0], course.made[0]
+    square = tactics.taken_on(board, first)
+    if square is None or gain.ply > SIMPLE or not gain.pawns <= tactics.exchange(board, square, course.side) + 1:
+        return None
+    taken, _ = _exchanged(course, gain)
+    is_free = tactics.men(board, course.side) == tactics.men(course.boards[gain.ply], course.side)
+    if is_free and taken.total() == 1:
+        return (square,), f"{course.opening} takes the {tactics.piece_name(board, square)} for nothing"
+    return (square,), f"{course.opening} wins {_spoils(course, gain)}"
+
+
+SIMPLE = 3  # plies in which what hangs is taken
+
+
+def _by_fork(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    move, board = course.made[0], course.boards[1]
+    targets = tactics.fork_targets(board, move.to_square)
+    if not targets or not _takes(course, gain, targets):
+        return None
+    named = sorted(targets, key=lambda target: -tactics.worth_at(board, target))[:2]
+    said = " and the ".join(tactics.piece_name(board, target) for target in named)
+    return (move.from_square, *named), f"{course.opening} forks the {said} and wins {_spoils(course, gain)}"
+
+
+def _by_skewer(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    return _in_line(course, gain, tactics.skewers_by(course.boards[1], course.made[0].to_square), "skewers", "and")
+
+
+def _by_pin(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    return _in_line(course, gain, tactics.pins_by(course.boards[1], course.made[0].to_square), "pins", "to")
+
+
+def _in_line(
+    course: Course,
+    gain: schema.GainReport,
+    found: Iterator[tuple[chess.Square, chess.Square]],
+    verb: str,
+    between: str,
+) -> tuple[Sequence[chess.Square], str] | None:
+    move, board = course.made[0], course.boards[1]
+    if tactics.is_hanging(board, move.to_square):
+        return None
+    for front, behind in found:
+        if _takes(course, gain, [front, behind]):
+            said = f"the {tactics.piece_name(board, front)} {between} the {tactics.piece_name(board, behind)}"
+            return (move.from_square, front, behind), f"{course.opening} {verb} {said} and wins {_spoils(course, gain)}"
+    return None
+
+
+def _by_discovery(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    move = course.made[0]
+    for slider, target in tactics.discovered_by(course.boards[0], move):
+        if _takes(course, gain, [target]) or course.boards[0].piece_type_at(target) == chess.KING:
+            board = course.boards[0]
+            said = f"the attack of the {tactics.piece_name(board, slider)} on the {tactics.piece_name(board, target)}"
+            return (
+                move.from_square,
+                slider,
+                target,
+            ), f"{course.opening} uncovers {said} and wins {_spoils(course, gain)}"
+    return None
+
+
+def _by_trapping(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    for square in tactics.trapped(course.boards[1]):
+        if _takes(course, gain, [square]):
+            return (square,), f"{course.opening} traps the {tactics.piece_name(course.boards[1], square)}"
+    return None
+
+
+def _by_anything(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    falls = [(origin, kind) for ply, origin, kind in course.falls if ply <= gain.ply]
+    if not falls:
+        return None
+    largest = max(falls, key=lambda fall: tactics.WORTH[fall[1]])[0]
+    spoils, first = _spoils(course, gain), tactics.piece_name(course.boards[0], falls[0][0])
+    if len(falls) == 1:
+        return (largest,), f"{course.opening} wins {spoils}"
+    return (falls[0][0],), f"{course.opening} wins {spoils}: the {first} falls first"
+
+
+_MEANS = {
+    "promotion": _by_promotion,
+    "takes": _by_taking,
+    "fork": _by_fork,
+    "skewer": _by_skewer,
+    "pin": _by_pin,
+    "discovered attack": _by_discovery,
+    "trapped": _by_trapping,
+    "wins material": _by_anything,
+}
+
+
+def _takes(course: Course, gain: schema.GainReport, targets: Sequence[chess.Square]) -> bool:
+    """Whether one of these pieces, moved or not, falls by the ply at which the material is won."""
+    return any(origin in targets and 1 < ply <= gain.ply for ply, origin, _ in course.falls)
+
+
+def _exchanged(course: Course, gain: schema.GainReport) -> tuple[Counter[chess.PieceType], Counter[chess.PieceType]]:
+    """What the side that begins a line takes and gives to where it has won material; like for like is left out."""
+    given, taken = tactics.exchanged(course.boards[0], course.boards[gain.ply], course.side)
+    return taken, given
+
+
+def _spoils(course: Course, gain: schema.GainReport) -> str:
+    """What a line wins: "the knight on c6", "a rook for a bishop"."""
+    taken, given = _exchanged(course, gain)
+    if not taken or tactics.pawns_of(taken) - tactics.pawns_of(given) != gain.pawns:
+        return "a pawn" if gain.pawns == 1 else f"material worth {gain.pawns} pawns"
+    won = phrases.listed(taken)
+    if taken.total() == 1:
+        (kind,) = taken
+        origins = [origin for ply, origin, fallen in course.falls if ply <= gain.ply and fallen == kind]
+        won = f"the {tactics.placed(kind, origins[0])}" if len(origins) == 1 else won
+    return f"{won} for {phrases.listed(given)}" if given else won
+
+
+# Places
+
+
+class _Candidate(NamedTuple):
+    """A fact of place that may be a reason: at the end of the line played or not, its piece, and what terms make it."""
+
+    kind: str
+    square: chess.Square
+    is_played: bool
+    is_own: bool  # of the mover
+    favours: chess.Color
+    cp: float
+    text: str
+
+
+def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color, loss: int) -> Iterator[_Candidate]:
+    """Facts at the end of the line played that are bad for the mover, and at that of the better line that are good."""
+    least = max(MIN_PLACE, COVERED * loss)
+    for kind, fact in places.FACTS.items():
+        terms = [name for name in places.is_named_by(kind, tuple(here.terms)) if name not in here.unusual]
+        cp = sum(there.lead(name, mover) - here.lead(name, mover) for name in terms)
+        if cp < least:
+            continue
+        for end, other, is_played in ((here, there, True), (there, here, False)):
+            for owner in chess.COLORS:
+                favours = owner if fact.is_good else not owner
+                if favours != (not mover if is_played else mover):
+                    continue
+                for found in places.differing(kind, end.board, other.board, owner):
+                    text = places.sentence(kind, end.board, found, is_played)
+                    yield _Candidate(kind, found.square, is_played, owner == mover, favours, cp, text)
+    yield from _mobility(here, there, mover, least)
+
+
+def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color, least: float) -> Iterator[_Candidate]:
+    """Pieces that reach fewer squares at the end of the line played, or the other side's that reach more."""
+    for origin in here.pieces.keys() & there.pieces.keys():
+        piece, name = here.piece_at(origin), "Mobility"
+        if piece is None or piece != there.piece_at(origin) or piece.piece_type in (chess.PAWN, chess.KING):
+            continue
+        sign = 1 if piece.color == mover else -1
+        own, other = (
+            sum(cp for term, cp in end.own_terms(origin).items() if term.endswith(name) and term not in end.unusual)
+            for end in (here, there)
+        )
+        square, there_square = here.pieces[origin][0], there.pieces[origin][0]
+        squares, others = places.reach(here.board, square), places.reach(there.board, there_square)
+        if sign * (other - own) < least or sign * (others - squares) < places.LESS_MOBILE:
+            continue
+        whose = f"{COLOUR_NAMES[0 if piece.color else 1]}'s {tactics.placed(piece.piece_type, square)}"
+        text = f"{whose} reaches {squares} squares instead of {others}"
+        yield _Candidate("mobility", square, True, piece.color == mover, not mover, sign * (other - own), text)
+
+
+def _side(side: chess.Color) -> str:
+    return "white" if side else "black"
+
+
+def _named(board: chess.Board, square: chess.Square) -> schema.NamedPieceReport:
+    piece = board.piece_at(square)
+    assert piece
+    return schema.NamedPieceReport(piece.symbol(), chess.square_name(square))
+
+
+def _text(start: Position, line: Sequence[str]) -> str:
+    """Moves, coordinates, with their numbers."""
+    return board_of(start).variation_san([as_chess_move(move, start.chess960) for move in start.copy().push_all(line)])
+
+
+def threat_text(position: Position, prover: Prover) -> str | None:
+    """What the other side threatens, as a sentence with the line; None if nothing is proved."""
+    found = prover.threat(position)
+    if found is None:
+        return None
+    claim, course, _ = found
+    side = COLOUR_NAMES[0 if course.side else 1]
+    if claim.kind == "mate":
+        return f"{side} threatens mate in {(len(claim.line) + 1) // 2}: {course.text(len(claim.line))}."
+    return f"{side} threatens {course.boards[0].san(course.made[0])}: {claim.text} ({course.text(len(claim.line))})."

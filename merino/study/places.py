@@ -1,0 +1,238 @@
+"""Facts about where pieces and pawns stand, as chess players name them, and which of them two lines leave different.
+
+Each fact is a rule on the board alone, in plain chess, whatever the terms of an evaluation count.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import chess
+
+from merino.core.board.fen import COLOUR_NAMES
+
+CENTRE = chess.SquareSet(chess.BB_C4 | chess.BB_D4 | chess.BB_E4 | chess.BB_F4) | chess.SquareSet(
+    chess.BB_C5 | chess.BB_D5 | chess.BB_E5 | chess.BB_F5
+)
+LESS_MOBILE = 3  # squares by which the reach of a piece must differ to be named
+
+
+class Standing(NamedTuple):
+    """Where a fact holds: the square of its piece, and the words that go with it, such as a file."""
+
+    square: chess.Square
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A kind of fact: where it holds on a board for a side, and what sentences say of it.
+
+    `words` take the owner, the file, the square and the detail. `terms` are those that count it, in any set, by the
+    beginnings of their names. A fact of pawns `is_by_file`: a pawn stays on its file unless it takes.
+    """
+
+    holds: Callable[[chess.Board, chess.Color], Iterator[Standing]]
+    terms: tuple[str, ...]
+    is_good: bool
+    is_by_file: bool
+    words: str
+
+
+def _ahead(square: chess.Square, side: chess.Color, files: int) -> chess.SquareSet:
+    """The squares ahead of a pawn on its own file and so many to each side."""
+    rank, file = chess.square_rank(square), chess.square_file(square)
+    ranks = range(rank + 1, 8) if side else range(rank)
+    across = range(max(0, file - files), min(7, file + files) + 1)
+    return chess.SquareSet(chess.square(each, row) for each in across for row in ranks)
+
+
+def _neighbours(square: chess.Square) -> chess.SquareSet:
+    """The adjacent files of a square."""
+    file = chess.square_file(square)
+    return chess.SquareSet(sum(chess.BB_FILES[each] for each in (file - 1, file + 1) if 0 <= each < 8))
+
+
+def _pawns(board: chess.Board, side: chess.Color) -> chess.SquareSet:
+    return board.pieces(chess.PAWN, side)
+
+
+def isolated(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Pawns without a friendly pawn on an adjacent file."""
+    own = _pawns(board, side)
+    return (Standing(square) for square in own if not own & _neighbours(square))
+
+
+def doubled(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Pawns with a friendly pawn ahead of them on their file."""
+    own = _pawns(board, side)
+    return (Standing(square) for square in own if own & _ahead(square, side, 0))
+
+
+def backward(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Pawns that no friendly pawn can guard from an adjacent file, and whose next square an enemy pawn attacks."""
+    own = _pawns(board, side)
+    for square in own:
+        step = square + (8 if side else -8)
+        level_or_behind = _neighbours(square) - _ahead(square, side, 1)
+        attackers = board.attackers(not side, step) & _pawns(board, not side)
+        if not own & level_or_behind and own & _neighbours(square) and attackers:
+            yield Standing(square)
+
+
+def passed(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Pawns without an enemy pawn ahead on their file or an adjacent one, nor a friendly one ahead on their file."""
+    own, other = _pawns(board, side), _pawns(board, not side)
+    clear = (square for square in own if not other & _ahead(square, side, 1) and not own & _ahead(square, side, 0))
+    return map(Standing, clear)
+
+
+def _on_files(board: chess.Board, side: chess.Color, is_open: bool) -> Iterator[Standing]:
+    """Rooks on files without pawns, or without friendly ones only."""
+    for square in board.pieces(chess.ROOK, side):
+        file = chess.SquareSet(chess.BB_FILES[chess.square_file(square)])
+        if not file & _pawns(board, side) and is_open == (not file & _pawns(board, not side)):
+            yield Standing(square)
+
+
+def on_open_files(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Rooks on files without pawns."""
+    return _on_files(board, side, is_open=True)
+
+
+def on_half_open_files(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Rooks on files with enemy pawns only."""
+    return _on_files(board, side, is_open=False)
+
+
+def on_the_seventh(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Rooks on the seventh rank, with the enemy king on his first or enemy pawns on it."""
+    seventh, home = (chess.BB_RANK_7, chess.BB_RANK_8) if side else (chess.BB_RANK_2, chess.BB_RANK_1)
+    king = board.king(not side)
+    if (king is not None and chess.BB_SQUARES[king] & home) or _pawns(board, not side) & seventh:
+        yield from map(Standing, board.pieces(chess.ROOK, side) & seventh)
+
+
+def outposts(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Knights and bishops on the ranks 4 to 6 of their side, guarded by a pawn, that no enemy pawn can ever attack."""
+    own, other = _pawns(board, side), _pawns(board, not side)
+    for square in board.pieces(chess.KNIGHT, side) | board.pieces(chess.BISHOP, side):
+        rank = chess.square_rank(square) if side else 7 - chess.square_rank(square)
+        can_be_attacked = other & _neighbours(square) & _ahead(square, side, 1)
+        if 3 <= rank <= 5 and board.attackers(side, square) & own and not can_be_attacked:
+            yield Standing(square)
+
+
+def bishop_pairs(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """One of the bishops of a side that has them on both colours, where the other side has not."""
+
+    def pair(colour: chess.Color) -> bool:
+        found = board.pieces(chess.BISHOP, colour)
+        return bool(found & chess.BB_LIGHT_SQUARES and found & chess.BB_DARK_SQUARES)
+
+    if pair(side) and not pair(not side):
+        yield Standing(min(board.pieces(chess.BISHOP, side)))
+
+
+def unshielded(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """The king on his first two ranks, for each file at him without a friendly pawn in front."""
+    king = board.king(side)
+    first_two = chess.BB_RANK_1 | chess.BB_RANK_2 if side else chess.BB_RANK_7 | chess.BB_RANK_8
+    if king is None or not chess.BB_SQUARES[king] & first_two:
+        return
+    ahead = _ahead(king, side, 1)
+    for file in range(max(0, chess.square_file(king) - 1), min(7, chess.square_file(king) + 1) + 1):
+        if not _pawns(board, side) & ahead & chess.BB_FILES[file]:
+            yield Standing(king, chess.FILE_NAMES[file])
+
+
+def in_the_centre(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Knights and bishops on c4 to f5."""
+    return map(Standing, (board.pieces(chess.KNIGHT, side) | board.pieces(chess.BISHOP, side)) & CENTRE)
+
+
+def central_kings(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """A king on c4 to f5."""
+    return map(Standing, board.pieces(chess.KING, side) & CENTRE)
+
+
+# The verbs of sentences about the line played and about a better one.
+_VERBS = {"is": "would be", "are": "would be", "has": "would have", "stands": "would stand", "gets": "would get"}
+FACTS = {
+    "isolated pawn": Fact(isolated, ("PawnIsolated",), False, True, "{owner}'s {file}-pawn {is} isolated"),
+    "doubled pawn": Fact(doubled, ("PawnDoubled",), False, True, "{owner}'s pawns {are} doubled on the {file}-file"),
+    "backward pawn": Fact(backward, ("PawnBackward",), False, True, "{owner}'s {file}-pawn {is} backward"),
+    "passed pawn": Fact(passed, ("PawnPassed", "Passed"), True, True, "{owner} {has} a passed pawn on {square}"),
+    "open file": Fact(on_open_files, ("RookOpen",), True, False, "{owner}'s rook {stands} on the open {file}-file"),
+    "half-open file": Fact(
+        on_half_open_files,
+        ("RookOpen", "RookHalfOpen"),
+        True,
+        False,
+        "{owner}'s rook {stands} on the half-open {file}-file",
+    ),
+    "seventh rank": Fact(on_the_seventh, ("Rook7th",), True, False, "{owner}'s rook {gets} to the seventh rank"),
+    "outpost": Fact(
+        outposts, ("KnightOutpost", "BishopOutpost"), True, False, "{owner}'s {piece} {has} an outpost on {square}"
+    ),
+    "bishop pair": Fact(bishop_pairs, ("BishopPair",), True, False, "{owner} alone {has} the bishop pair"),
+    "king shield": Fact(
+        unshielded,
+        ("KingPawnShield", "KingShelter"),
+        False,
+        False,
+        "no pawn {is} left on the {detail}-file in front of {owner}'s king",
+    ),
+    "centre": Fact(
+        in_the_centre,
+        ("KnightCenter", "BishopCenter", "KnightSquare", "BishopSquare"),
+        True,
+        False,
+        "{owner}'s {piece} {stands} in the centre on {square}",
+    ),
+    "central king": Fact(
+        central_kings, ("KingCenterEnd", "KingSquare"), True, False, "{owner}'s king {gets} to {square} in the centre"
+    ),
+}
+
+
+def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Color) -> list[Standing]:
+    """Where a fact holds for a side on the first board and has no counterpart on the second.
+
+    The counterpart of a pawn is one on its file, that of a king at whose side a file is open the same file; of other
+    pieces there must be more on the first board.
+    """
+    fact = FACTS[kind]
+    own, other = list(fact.holds(here, owner)), list(fact.holds(there, owner))
+    if fact.is_by_file:
+        files = {chess.square_file(each.square) for each in other}
+        return [each for each in own if chess.square_file(each.square) not in files]
+    if kind == "king shield":
+        return [each for each in own if each.detail not in {found.detail for found in other}]
+    squares = {each.square for each in other}
+    return [each for each in own if each.square not in squares] if len(own) > len(other) else []
+
+
+def sentence(kind: str, board: chess.Board, found: Standing, is_played: bool) -> str:
+    """What is said of a fact on the board at the end of a line: of the line played, or of the better one."""
+    owner = board.color_at(found.square)
+    verbs = {verb: verb if is_played else would for verb, would in _VERBS.items()}
+    return FACTS[kind].words.format(
+        **verbs,
+        owner=COLOUR_NAMES[0 if owner else 1],
+        file=chess.FILE_NAMES[chess.square_file(found.square)],
+        square=chess.square_name(found.square),
+        piece=chess.piece_name(board.piece_type_at(found.square) or chess.PAWN),
+        detail=found.detail,
+    )
+
+
+def reach(board: chess.Board, square: chess.Square) -> int:
+    """The squares that a piece attacks and no friendly piece stands on."""
+    side = board.color_at(square)
+    return 0 if side is None else len(board.attacks(square) - board.occupied_co[side])
+
+
+def is_named_by(kind: str, terms: Sequence[str]) -> list[str]:
+    """Those of the terms that count a fact."""
+    return [term for term in terms if term.startswith(FACTS[kind].terms)]

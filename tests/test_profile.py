@@ -12,7 +12,6 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.console.explaining import default_analyser
 from merino.app.shell.cli import main
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
@@ -23,6 +22,7 @@ from merino.lab.people import profile
 from merino.lab.people.games import Choices, PlayerGames, choices_of, games_of_player
 from merino.match.statistics import t_95
 from merino.study.errors import StudyError
+from merino.study.judge import TERMS, judge_of
 from tools.fit_people import Shown, as_toml, fit, shown_to
 
 GAME = """[White "{white}"]
@@ -367,7 +367,7 @@ def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: c
     choices = choices_of(player)
     losses = profile.losses_of(player, choices, families.default())
     assert losses[0] > 0.3
-    mistakes = profile.mistakes_of(player, choices, losses, families.default(), default_analyser())
+    mistakes = profile.mistakes_of(player, choices, losses, judge_of(TERMS, 16, 1, is_forgetful=True))
     (kind,) = profile.kinds_of(mistakes)
     assert (kind.kind, kind.count, kind.plies) == ("hanging piece", 1, 1) and kind.share.value == 1
     assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
@@ -376,7 +376,7 @@ def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: c
 
 def test_what_a_search_sees_does_not_depend_on_those_before_it() -> None:
     analyse, position = (
-        default_analyser(),
+        judge_of(TERMS, 16, 1, is_forgetful=True).analyse,
         Position("r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R b KQkq -"),
     )
     first, _, again = (

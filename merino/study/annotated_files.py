@@ -17,7 +17,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, Self, cast
@@ -37,7 +37,7 @@ from merino.engine.report.text import largest_terms
 from merino.engine.search.limits import MAX_MS, Limits
 from merino.formats.pgn_text import tree_text
 from merino.formats.sources import SourceError, as_named, read_text
-from merino.study import annotation, errors, mistakes
+from merino.study import annotation, claims, errors
 from merino.study.judge import Judge
 
 LINE = 8  # plies shown of a better line
@@ -51,8 +51,16 @@ _ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% (?:{re.escape(LOST)}|{re.escape(_OLDER
 _HEAD = re.compile(rf"(?:^| ){about.NAME} \d\S*, .*? {_ACCOUNT}")
 _TERM = r"\w+ [+-]\d+"
 _GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"
-_KINDS = "|".join(map(re.escape, [*mistakes.MistakeKind, "time to castle"]))  # the last in annotations of Merino 1.0
-_KIND = rf"(?:{_KINDS}): [^;()]* \([^()]*\)"
+_OLDER_KINDS = (  # in annotations before version 3.0
+    "back-rank mate allowed",
+    "bad exchange",
+    "free pawn left",
+    "hanging pawn",
+    "no single reason",
+    "time to castle",
+)
+_KINDS = "|".join(map(re.escape, {*claims.MISTAKES, *_OLDER_KINDS}))
+_KIND = rf"(?:{_KINDS}): [^()]*(?:\(\d+\.\d\d\)[^()]*)* \([^()]*\)"
 _PIECE = r"[A-Za-z] [a-h][1-8](?:-[a-h][1-8]| taken| kept)? [+-]\d+"
 _PIECES = rf"by piece: {_PIECE}(?:, {_PIECE})*"  # as Merino 1.0 could write
 _TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE}(?:; {_KIND})?(?:; {_PIECES})?)?"
@@ -406,7 +414,8 @@ def annotated_json(position: Position, annotated: annotation.AnnotatedMove) -> d
             "line": san_line(board_of(position), annotated.better.best[:LINE]),
         },
         "mistake": mistake
-        and {"kind": mistake.kind.value, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},
+        and {"kind": mistake.kind, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},
+        "claims": [asdict(claim) for claim in mistake.claims] if mistake else [],
     }
 
 

@@ -17,7 +17,7 @@ from merino.engine.notation.san import san, score_text
 from merino.engine.report import schema, static
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import MATE_SCORE, MAX_MS, MAX_NODES, Limits, Score
-from merino.study import mistakes
+from merino.study import claims
 from merino.study.judge import Judge
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
@@ -71,7 +71,7 @@ class AnnotatedMove:
     after: MoveVerdict
     change: schema.ChangeReport  # by evaluation alone
     is_known: bool = False  # a move of a known opening, which is not graded
-    mistake: mistakes.Mistake | None = None  # what kind of mistake it is, if it has a grade
+    mistake: claims.Mistake | None = None  # what kind of mistake it is, if it has a grade
 
     @property
     def loss(self) -> float:
@@ -109,8 +109,9 @@ def annotate_moves(
         change = static.report_change(explained, explained_after)
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, is_known)
         if annotated.grade is not None:
-            best, reply = (mistakes.ScoredLine(found.best, found.score) for found in (better, after))
-            annotated = replace(annotated, mistake=mistakes.mistake_in(previous, move, best, reply, judge.narrator))
+            best, reply = (claims.ScoredLine(found.best, found.score) for found in (better, after))
+            prover = claims.Prover(judge, deeper(limits))
+            annotated = replace(annotated, mistake=prover.of_mistake(previous, move, best, reply))
         yield annotated
         before, explained = after, explained_after
 

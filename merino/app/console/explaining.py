@@ -28,11 +28,11 @@ from merino.core.common.command import CommandError, UsageError
 from merino.engine.notation import san
 from merino.engine.report import schema, static
 from merino.engine.report import text as report_text
-from merino.engine.search.limits import DEFAULT_HASH_MB, Limits, Line
+from merino.engine.search.limits import Limits, Line
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
 from merino.eval.evaluation import Evaluation
-from merino.eval.families import default, load_chosen, load_evaluation
+from merino.eval.families import load_chosen, load_evaluation
 from merino.formats.sources import SourceError, read_text
 from merino.study import reporting, shapley, tactics, text
 from merino.study.analyser import Analyser, analyser
@@ -58,15 +58,6 @@ def searcher_of(evaluation: Evaluation, hash_mb: int, threads: int) -> Searcher:
         raise CommandError(f"not enough memory for a transposition table of {hash_mb} MiB") from error
     searcher.move_overhead = 0
     return searcher
-
-
-@cache
-def default_analyser() -> Analyser:
-    """Searches for studies with the evaluation in use, one thread and a small table; raises CommandError.
-
-    What each finds does not depend on those before it.
-    """
-    return analyser(searcher_of(default(), DEFAULT_HASH_MB, 1), gives_up=True, is_forgetful=True)
 
 
 def take_fen(words: Sequence[str]) -> tuple[str, list[str]]:

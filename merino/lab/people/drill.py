@@ -33,7 +33,7 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.formats import pgn_text, sources
 from merino.lab.people.games import PlayerGame, PlayerGames, folded, games_of_player
 from merino.learn.rescoring import Rescore
-from merino.study import analyser, annotation, errors, mistakes
+from merino.study import analyser, annotation, claims, errors
 from merino.study.judge import STRONGEST, Judge
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
@@ -170,8 +170,8 @@ def _exercise(game: PlayerGame, ply: int, judge: Judge) -> Exercise | None:
     after = position.copy()
     after.push(played)
     lines, answer, loss = list[limits.Line](), None, 0.0
-    for nodes in (SCREENING_NODES, annotation.CONFIRMING * SCREENING_NODES):
-        within = limits.Limits(nodes=nodes)
+    first = limits.Limits(nodes=SCREENING_NODES)
+    for within in (first, annotation.deeper(first)):
         lines = list(judge.analyse(position, within, 2))
         if len(lines) < 2 or int(lines[0].pv[0]) == played:
             return None
@@ -181,14 +181,13 @@ def _exercise(game: PlayerGame, ply: int, judge: Judge) -> Exercise | None:
         if best < MIN_EXPECTED or loss < annotation.MISTAKE or best - second < MIN_LEAD:
             return None
     better, refutation = lines[0].pv, answer.pv if answer else ()
-    mistake = mistakes.mistake_in(
-        position, played, mistakes.as_found(lines[0]), mistakes.as_found(answer), judge.narrator
-    )
+    found = (claims.as_found(line) for line in (lines[0], answer))
+    mistake = claims.Prover(judge, annotation.deeper(first)).of_mistake(position, played, *found)
     return Exercise(
         fen=position.fen(),
         played=san(position, played),
         solution=san(position, better[0]),
-        kind=mistake.kind.value,
+        kind=mistake.kind,
         reason=mistake.sentence,
         loss=loss,
         game=game.number,

@@ -34,7 +34,7 @@ def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.
     most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
     with _studying(fields, state, stop, default()) as (path, _, judge):
         player = games_of_player(path, fields.text("player"))
-        found = profile_of(player, default(), most, lambda: judge.analyse, partial(_progressed, say, stop))
+        found = profile_of(player, default(), most, lambda: judge, partial(_progressed, say, stop))
     return {"type": "done", "profile": as_object(found)}
 
 

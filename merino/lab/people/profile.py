@@ -27,7 +27,8 @@ from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
 from merino.learn.rescoring import Rescore
 from merino.match.statistics import t_95, wilson_interval
 from merino.study import analyser, annotation, errors
-from merino.study.mistakes import MistakeKind, as_found, mistake_in
+from merino.study.claims import Prover, as_found
+from merino.study.judge import Judge
 
 MIN_CHOICES = 60  # positions; fewer say nothing about anybody
 JUDGE_NODES = 5_000  # of the searches that say what a move loses, and what kind of mistake it is
@@ -178,12 +179,12 @@ def profile_of(
     player: PlayerGames,
     evaluation: Evaluation,
     most: int,
-    analyse: Callable[[], analyser.Analyser],
+    judge: Callable[[], Judge],
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Profile:
     """The profile of a player from at most so many positions; raises StudyError if there are too few.
 
-    `analyse` makes what searches mistakes, which must know nothing of earlier searches; `report` gets what is done, and
+    `judge` makes the judge of mistakes, which must know nothing of earlier searches; `report` gets what is done, and
     the share.
     """
     choices = choices_of(player, most)
@@ -194,7 +195,7 @@ def profile_of(
             f"{player.left_out_too}"
         )
     losses = losses_of(player, choices, evaluation, partial(report, "Judging moves"))
-    found = mistakes_of(player, choices, losses, evaluation, analyse(), partial(report, "Looking into mistakes"))
+    found = mistakes_of(player, choices, losses, judge(), partial(report, "Looking into mistakes"))
     moves = JudgedMoves(choices, losses, np.isin(np.arange(len(choices)), [mistake.index for mistake in found]))
     depths = [mistake.plies for mistake in found]
     seen = tuple(SeenMistakes(depth, depths.count(depth)) for depth in (*DEPTHS, None) if depth in depths)
@@ -377,7 +378,7 @@ class FoundMistake:
     """A mistake."""
 
     index: int  # of the position, in the choices
-    kind: MistakeKind
+    kind: str
     loss: float  # of the expected score
     plies: int | None  # that one must look beyond it to see it; None if more than DEPTHS
     example: Example
@@ -387,8 +388,7 @@ def mistakes_of(
     player: PlayerGames,
     choices: Choices,
     losses: np.ndarray,
-    evaluation: Evaluation,
-    analyse: analyser.Analyser,
+    judge: Judge,
     report: Callable[[float], object] = lambda _: None,
 ) -> list[FoundMistake]:
     """The mistakes among the moves played, by their `losses`, in the order of the choices; `report` gets the share.
@@ -403,17 +403,17 @@ def mistakes_of(
         after.push(played)
         seen = []  # what searches of DEPTHS leave the player
         for depth in DEPTHS:
-            line = analyser.best_line(after, limits.Limits(depth=depth), analyse)
-            seen.append(0.5 if line is None else 1 - analyser.expected_of(line.score, evaluation))
+            line = analyser.best_line(after, limits.Limits(depth=depth), judge.analyse)
+            seen.append(0.5 if line is None else 1 - judge.expected(line.score))
         deep = limits.Limits(nodes=JUDGE_NODES)
-        answer, better = (analyser.best_line(each, deep, analyse) for each in (after, position))
+        answer, better = (analyser.best_line(each, deep, judge.analyse) for each in (after, position))
         if better is not None and int(better.pv[0]) != played:
-            best = analyser.expected_of(better.score, evaluation)
-            loss = best - (1 - analyser.expected_of(answer.score, evaluation) if answer else seen[-1])
+            best = judge.expected(better.score)
+            loss = best - (1 - judge.expected(answer.score) if answer else seen[-1])
             shown = [best - expected >= annotation.MISTAKE for expected in seen]
             plies = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
             if loss >= annotation.MISTAKE:
-                kind = mistake_in(position, played, as_found(better), as_found(answer), evaluation).kind
+                kind = Prover(judge, deep).of_mistake(position, played, as_found(better), as_found(answer)).kind
                 example = Example(game.number, game.title, f"{move_number(position)}{san(position, played)}", fen)
                 found.append(FoundMistake(index, kind, loss, plies, example))
         report(number / len(suspected))
@@ -428,7 +428,7 @@ def kinds_of(mistakes: Sequence[FoundMistake]) -> tuple[KindCount, ...]:
         middle = float(np.median([mistake.plies or deepest for mistake in found]))
         examples = tuple(each.example for each in sorted(found, key=lambda mistake: -mistake.loss)[:EXAMPLES])
         loss, plies = float(np.mean([mistake.loss for mistake in found])), middle if middle < deepest else None
-        kinds.append(KindCount(kind.value, len(found), share_of(len(found), len(mistakes)), loss, plies, examples))
+        kinds.append(KindCount(kind, len(found), share_of(len(found), len(mistakes)), loss, plies, examples))
     return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.kind)))
 
 

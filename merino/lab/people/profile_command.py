@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from merino.app.console import explaining, shared
+from merino.app.console import shared
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common import terminal, text
+from merino.engine.search.limits import DEFAULT_HASH_MB
 from merino.eval.families import default
 from merino.lab.people.games import MAX_CHOICES, games_of_player
 from merino.lab.people.profile import (
@@ -19,6 +20,7 @@ from merino.lab.people.profile import (
     as_object,
     profile_of,
 )
+from merino.study.judge import TERMS, judge_of
 
 SHOWN = 6  # rows of a part, at most
 NOT_ENOUGH = "not enough games"
@@ -29,8 +31,9 @@ def run_profile(arguments: Sequence[str]) -> int:
     """The command in a shell; raises MerinoError."""
     args = _parser().parse_args(arguments)
     player = games_of_player(args.file, args.player)
+    judge = judge_of(TERMS, DEFAULT_HASH_MB, 1, is_forgetful=True)
     with terminal.Progress(shared.progress_stream(args.quiet)) as show:
-        profile = profile_of(player, default(), args.positions, explaining.default_analyser, show)
+        profile = profile_of(player, default(), args.positions, lambda: judge, show)
     print(json.dumps(as_object(profile)) if args.json else render(profile))
     return 0
 

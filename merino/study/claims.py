@@ -13,7 +13,7 @@ What does not pass is not said.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -35,9 +35,12 @@ MAX_FALL = 75  # centipawns that the second search may find less than the first
 WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
 LEAST_PER_PAWN = 40  # centipawns that a move must lose for each pawn that is said to be lost
 MIN_PLACE = 15.0  # centipawns that terms must make of a fact
+LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of place must show
 COVERED = 0.5  # of what a move loses, that a fact must make
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
-PLACES_NAMED = 2
+NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
+PLACES_NAMED = 3
+LONGEST_DRAW = 8  # plies to a draw by repetition, unless by perpetual check
 
 
 class ScoredLine(NamedTuple):
@@ -196,13 +199,11 @@ class Prover:
         own = Course(best_after(position, played), tuple(reply.moves), reply.score)
         for claim, kind, course in self._tactics(played, best, own):
             return Mistake(kind, claim.text, course.text(len(claim.line)), (claim,))
-        found = list(self._places(played, best, own))[:PLACES_NAMED]
+        found = self._places(played, best, own)
         if found:
-            is_played = found[0].line[0] == best.start.uci(played)
-            of_one = tuple(claim for claim in found if (claim.line[0] == best.start.uci(played)) == is_played)
-            sentence = " and ".join(claim.text for claim in of_one)
-            kind = GIVEN_AWAY if is_played else NOT_GAINED
-            return Mistake(kind, sentence, _text(best.start, of_one[0].line), of_one)
+            kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(played) else NOT_GAINED
+            sentence = " and ".join(claim.text for claim in found)
+            return Mistake(kind, sentence, _text(best.start, found[0].line), tuple(found))
         line = (best if best.moves else own).text(LATEST)
         return Mistake(UNPROVED, self._unproved(best, own), line)
 
@@ -240,7 +241,8 @@ class Prover:
         net = lost - taken
         if own.gain and net >= tactics.MIN_GAIN and net + won >= tactics.MIN_GAIN and _is_worth(net, loss, best, own):
             for claim in self._wins(own):
-                yield _of_played(claim, played, best, own), self._name(claim, is_missed=False), own
+                if (said := _of_played(claim, played, best, own)) is not None:
+                    yield said, self._name(claim, is_missed=False), own
         more = won + net
         if best.gain and more >= tactics.MIN_GAIN and taken <= 0 and _is_worth(more, loss, best, own):
             for claim in self._wins(best):
@@ -281,7 +283,7 @@ class Prover:
     def _draw(self, course: Course) -> schema.ClaimReport | None:
         """A draw in which a line ends."""
         kind = course.score == 0 and drawn(course)
-        if not kind:
+        if not kind or (kind == "repetition" and len(course.moves) > LONGEST_DRAW):
             return None
         words = {"stalemate": "stalemates", "too little material": "leaves too little material to win"}
         how = words.get(kind, "draws by repetition" if kind == "repetition" else "draws by the fifty-move rule")
@@ -311,28 +313,27 @@ class Prover:
 
     # Places
 
-    def _places(self, played: int, best: Course, own: Course) -> Iterator[schema.ClaimReport]:
+    def _places(self, played: int, best: Course, own: Course) -> list[schema.ClaimReport]:
         """What the move gives away or does not gain by place, the mover's own first, the largest first."""
         loss = int(best.score) + int(own.score)
         whole = Course(best.start, (played, *own.moves), Score(-own.score))
-        if own.score.mate is not None or best.score.mate is not None or own.settled is None or best.settled is None:
-            return
-        plies = own.settled + 1, best.settled
-        if whole.lead(plies[0]) != best.lead(plies[1]) or not best.moves:
-            return
+        plies = _level_ends(whole, best)
+        if plies is None or own.score.mate is not None or best.score.mate is not None:
+            return []
         lines = whole.moves[: plies[0]], best.moves[: plies[1]]
         here, there = (end_after(best.start, moves, self.judge.narrator) for moves in lines)
-        found = sorted(_place_candidates(here, there, best.side, loss), key=lambda each: (not each.is_own, -each.cp))
+        found = _covering(list(_place_candidates(here, there, best.side)), loss)
         if not found:
-            return
+            return []
         scores = [self._search(course.after(ply)).score for course, ply in zip((whole, best), plies, strict=True)]
         own_end, best_end = (score if ply % 2 == 0 else -score for score, ply in zip(scores, plies, strict=True))
         if best_end - own_end < COVERED * loss:
-            return
+            return []
         ends = (whole, plies[0], own_end), (best, plies[1], best_end)
+        made = []
         for each in found:
             (course, ply, score), (other, other_ply, other_score) = ends if each.is_played else ends[::-1]
-            yield schema.ClaimReport(
+            claim = schema.ClaimReport(
                 each.kind,
                 _side(each.favours),
                 best.start.fen(),
@@ -343,6 +344,8 @@ class Prover:
                 self._proof(Score(other_score), Score(score), best.start.turn),
                 f"{each.text} ({each.cp / 100:.2f})",
             )
+            made.append(claim)
+        return made
 
     def _unproved(self, best: Course, own: Course) -> str:
         name = best.boards[0].san(best.made[0]) if best.moves else "another move"
@@ -420,18 +423,21 @@ def _is_worth(pawns: int, loss: int, best: Course, own: Course) -> bool:
     return loss >= LEAST_PER_PAWN * min(pawns, 3 if is_far else pawns)
 
 
-def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course) -> schema.ClaimReport:
-    """A claim about the reply, whose sentence says that the piece just moved is lost where it is."""
-    move = as_chess_move(played, best.start.chess960)
-    if claim.kind != "takes" or chess.parse_square(claim.pieces[0].square) != move.to_square:
-        return claim
-    given, taken = tactics.exchanged(best.boards[0], own.boards[claim.wins.ply if claim.wins else 0], best.side)
+def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course) -> schema.ClaimReport | None:
+    """A claim about the reply, whose sentence says what the move loses by it if it is the man just moved that falls.
+
+    None where the move has taken something, so that what is lost in the end cannot be named.
+    """
+    move, board = as_chess_move(played, best.start.chess960), best.boards[0]
+    is_own = claim.kind in ("takes", "wins material") and chess.parse_square(claim.pieces[0].square) == move.to_square
+    if not is_own:
+        return None if board.is_capture(move) and claim.kind == "wins material" else claim
+    given, taken = tactics.exchanged(board, own.boards[claim.wins.ply if claim.wins else 0], best.side)
     if not given:
-        return claim
-    name = best.boards[0].san(move)
+        return None
     lost = f"the {chess.piece_name(next(iter(given)))}" if given.total() == 1 else phrases.listed(given)
-    text = f"{name} loses {lost}{f' for {phrases.listed(taken)}' if taken else ''}: {own.opening}"
-    return schema.ClaimReport(**{**vars(claim), "text": text})
+    price = f" for {phrases.listed(taken)}" if taken else ""
+    return replace(claim, text=f"{board.san(move)} loses {lost}{price}: {own.opening}")
 
 
 # How material is won: each rule has the squares of the pieces that it names, as they stand at first, and its sentence.
@@ -584,26 +590,56 @@ class _Candidate(NamedTuple):
     text: str
 
 
-def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color, loss: int) -> Iterator[_Candidate]:
-    """Facts at the end of the line played that are bad for the mover, and at that of the better line that are good."""
-    least = max(MIN_PLACE, COVERED * loss)
+def _level_ends(whole: Course, best: Course) -> tuple[int, int] | None:
+    """The plies to the latest quiet ends of two lines with level material, the line played first; None without."""
+    ends = [
+        [ply for ply in range(1, min(len(course.moves), LATEST_PLACE) + 1) if tactics.is_quiet(course.boards[ply])]
+        for course in (whole, best)
+    ]
+    pairs = [(own, other) for own in ends[0] for other in ends[1] if whole.lead(own) == best.lead(other)]
+    return max(pairs, key=lambda pair: (min(pair), sum(pair)), default=None)
+
+
+def _covering(found: Sequence[_Candidate], loss: int) -> list[_Candidate]:
+    """The fewest facts at the end of one of the lines that cover enough of what a move loses, the mover's own first.
+
+    A kind is named once.
+    """
+    for is_played in (True, False):
+        chosen = dict[str, _Candidate]()
+        for each in sorted(found, key=lambda each: (not each.is_own, -each.cp)):
+            if each.is_played == is_played and len(chosen) < PLACES_NAMED and each.cp >= NAMED_SHARE * loss:
+                chosen.setdefault(each.kind, each)
+                if sum(own.cp for own in chosen.values()) >= COVERED * loss:
+                    return list(chosen.values())
+    return []
+
+
+def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:
+    """Facts at the end of the line played that are bad for the mover, and at that of the better line that are good.
+
+    What terms make of a kind is shared by the places where it holds.
+    """
     for kind, fact in places.FACTS.items():
         terms = [name for name in places.is_named_by(kind, tuple(here.terms)) if name not in here.unusual]
         cp = sum(there.lead(name, mover) - here.lead(name, mover) for name in terms)
-        if cp < least:
+        if cp < MIN_PLACE:
             continue
-        for end, other, is_played in ((here, there, True), (there, here, False)):
-            for owner in chess.COLORS:
-                favours = owner if fact.is_good else not owner
-                if favours != (not mover if is_played else mover):
-                    continue
-                for found in places.differing(kind, end.board, other.board, owner):
-                    text = places.sentence(kind, end.board, found, is_played)
-                    yield _Candidate(kind, found.square, is_played, owner == mover, favours, cp, text)
-    yield from _mobility(here, there, mover, least)
+        held = [
+            (end.board, found, is_played, owner)
+            for end, other, is_played in ((here, there, True), (there, here, False))
+            for owner in chess.COLORS
+            if (owner == mover) == (fact.is_good != is_played)
+            for found in places.differing(kind, end.board, other.board, owner)
+        ]
+        for board, found, is_played, owner in held:
+            favours = owner if fact.is_good else not owner
+            text = places.sentence(kind, board, found, is_played)
+            yield _Candidate(kind, found.square, is_played, owner == mover, favours, cp / len(held), text)
+    yield from _mobility(here, there, mover)
 
 
-def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color, least: float) -> Iterator[_Candidate]:
+def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:
     """Pieces that reach fewer squares at the end of the line played, or the other side's that reach more."""
     for origin in here.pieces.keys() & there.pieces.keys():
         piece, name = here.piece_at(origin), "Mobility"
@@ -616,7 +652,7 @@ def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color, least: float) -
         )
         square, there_square = here.pieces[origin][0], there.pieces[origin][0]
         squares, others = places.reach(here.board, square), places.reach(there.board, there_square)
-        if sign * (other - own) < least or sign * (others - squares) < places.LESS_MOBILE:
+        if sign * (other - own) < MIN_PLACE or sign * (others - squares) < places.LESS_MOBILE:
             continue
         whose = f"{COLOUR_NAMES[0 if piece.color else 1]}'s {tactics.placed(piece.piece_type, square)}"
         text = f"{whose} reaches {squares} squares instead of {others}"

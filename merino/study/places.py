@@ -200,10 +200,12 @@ def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Col
     """Where a fact holds for a side on the first board and has no counterpart on the second.
 
     The counterpart of a pawn is one on its file, that of a king at whose side a file is open the same file; of other
-    pieces there must be more on the first board.
+    pieces there must be more on the first board. A passed pawn must have left its own third of the board.
     """
     fact = FACTS[kind]
     own, other = list(fact.holds(here, owner)), list(fact.holds(there, owner))
+    if kind == "passed pawn":
+        own = [each for each in own if chess.square_rank(each.square) in (range(3, 7) if owner else range(1, 5))]
     if fact.is_by_file:
         files = {chess.square_file(each.square) for each in other}
         return [each for each in own if chess.square_file(each.square) not in files]

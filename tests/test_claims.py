@@ -1,0 +1,190 @@
+"""Claims: what passes its rule on the board and the second search is said, and nothing else.
+
+The judge is scripted here: it knows the score, and the line if one matters, of the positions that a claim ends in.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import chess
+import pytest
+
+from merino.core.board.game import Position
+from merino.engine.notation.san import as_chess_move, board_of
+from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
+from merino.eval import families, outlook
+from merino.study import claims
+from merino.study.judge import Judge
+
+LIMITS = Limits(nodes=1000)
+
+
+def line_of(position: Position, moves: str, score: int) -> Line:
+    """A line of moves in short notation, with its score for the side to move."""
+    board, pv, at = board_of(position), list[int](), position.copy()
+    for text in moves.split():
+        move = board.push_san(text)
+        pv.append(at.push_uci(as_uci(move, at)))
+    return Line(10, 10, 1, Score(score), "", 1000, 1000, 0, 1, tuple(pv))
+
+
+def as_uci(move: chess.Move, position: Position) -> str:
+    """A move as the position reads it."""
+    return next(position.uci(each) for each in position.legal_moves if as_chess_move(each, position.chess960) == move)
+
+
+def judge(found: Mapping[str, tuple[str, int]] | None = None, otherwise: int = 0) -> Judge:
+    """A judge that finds these lines and scores by placement and turn, else nothing and one score for White."""
+
+    def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        key = " ".join(position.fen().split()[:2])
+        sign = 1 if key.endswith("w") else -1
+        moves, score = (found or {}).get(key, ("", sign * otherwise))
+        return [line_of(position, moves, score)]
+
+    return Judge("script", analyse, lambda score: outlook.expected_score(score, 200), families.default(), "", "")
+
+
+def course(fen: str, moves: str, score: int = 300) -> claims.Course:
+    """A line of moves in short notation."""
+    position = Position(fen)
+    return claims.Course(position, line_of(position, moves, score).pv, Score(score))
+
+
+def claimed(fen: str, moves: str, score: int = 300, **script):
+    """What is claimed of a line: the kind, the pieces named, the pawns and the ply; None for nothing."""
+    white = score if Position(fen).turn == 0 else -score
+    prover = claims.Prover(judge(otherwise=white, **script), LIMITS)
+    claim = prover.of_line(course(fen, moves, score))
+    if claim is None:
+        return None
+    named = " ".join(piece.piece + piece.square for piece in claim.pieces)
+    return claim.kind, named, None if claim.wins is None else (claim.wins.pawns, claim.wins.ply)
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "found"),
+    [
+        ("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", ("takes", "nd5", (3, 1))),
+        ("4k3/8/3p4/4r3/8/5N2/8/4K3 w - - 0 1", "Nxe5 dxe5 Ke2", ("takes", "re5", (2, 2))),
+        ("4k3/2p5/3p4/4n3/8/5N2/8/4K3 w - - 0 1", "Nxe5 dxe5 Ke2", None),  # a knight for a knight
+        ("r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1", "Nc7+ Kd7 Nxa8 Kc6", ("fork", "Nb5 ke8 ra8", (5, 3))),
+        ("q7/8/k7/8/8/8/7P/3RK3 w - - 0 1", "Ra1+ Kb6 Rxa8", ("skewer", "Rd1 ka6 qa8", (9, 3))),
+        ("4k3/3n4/8/8/8/3B4/3R4/4K3 w - - 0 1", "Bb5 Kf7 Bxd7", ("pin", "Bd3 nd7 ke8", (3, 3))),
+        ("4q1k1/8/8/8/4N3/8/8/4R1K1 w - - 0 1", "Nc5 Qf8 Kg2", None),  # nothing falls
+        ("4q1k1/5ppp/8/8/4N3/8/8/4R1K1 w - - 0 1", "Nf6+ gxf6 Rxe8+ Kg7", ("discovered attack", "Ne4 Re1 qe8", (6, 3))),
+        ("8/P7/8/8/8/8/7k/K7 w - - 0 1", "a8=Q Kg1", ("promotion", "Pa7", (8, 1))),
+        ("4k3/2p5/p2p4/1pp5/B7/8/PPP5/4K3 b - - 0 1", "bxa4", ("takes", "Ba4", (3, 1))),
+        ("r3k3/1pp5/p2p4/8/2p5/1B6/PPP5/4K3 w - - 0 1", "Bxc4 b5 Bd5", ("takes", "pc4", (1, 1))),
+        ("4k3/1pp5/p2p4/8/B7/1P6/2P5/4K3 b - - 0 1", "b5 Kd2 bxa4 bxa4", ("trapped", "Ba4", (2, 4))),
+        ("4k3/1p6/p1pp4/8/B7/P1P5/1P6/4K3 b - - 0 1", "b5 Bb3 c5 Kd2 c4 Bxc4 bxc4", ("wins material", "Ba4", (2, 7))),
+        ("6k1/8/8/8/8/8/1r6/R5K1 w - - 0 1", "Ra8+ Kf7 Ra7+ Kg6 Ra6+ Kf5 Ra5+ Ke4 Ra4+ Kf3 Rf4+ Kxf4", None),
+        ("7k/8/8/3p4/8/8/3R4/6K1 w - - 0 1", "Kf2 Kg7 Ke3 Kf6 Kd4 Ke6 Kc5 Ke5 Rxd5+", None),  # by the ninth ply
+    ],
+)  # fmt: skip
+def test_the_first_rule_that_holds_names_how_material_is_won(fen, moves, found):
+    assert claimed(fen, moves) == found
+
+
+def test_a_search_that_does_not_agree_leaves_nothing_to_say():
+    fen, moves = "4k3/2p5/3p4/4n3/8/8/8/3RKR2 w - - 0 1", "Rxd6 cxd6"
+    assert claimed("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", 300) == ("takes", "nd5", (3, 1))
+    prover = claims.Prover(judge(otherwise=200), LIMITS)  # the line promised 300, and its end is worth 200
+    assert prover.of_line(course("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", 300)) is None
+    prover = claims.Prover(judge(otherwise=900), LIMITS)  # a winner may win more slowly
+    assert prover.of_line(course("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", 1200)) is not None
+    assert claimed(fen, moves) is None
+
+
+def test_what_the_second_search_takes_back_is_not_claimed():
+    fen, end = "r3k3/8/8/8/2p5/8/8/4KB1R w - - 0 1", "r3k3/8/8/8/2B5/8/8/4K2R b"
+    assert claimed(fen, "Bxc4 Rd8", found={end: ("Rd8 Be2", -300)}) == ("takes", "pc4", (1, 1))
+    assert claimed(fen, "Bxc4 Rd8", found={end: ("Ra1+ Kd2 Rxh1", -300)}) is None
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "mate", "found"),
+    [
+        ("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", "Ra8#", 1, "1.Ra8# is mate"),
+        ("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1", "Kf7 Kh7 Qh1#", 2, "1.Kf7 mates in 2"),
+        ("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1", "Kf7", 2, None),  # its end is not shown, and the script does not know it
+    ],
+)
+def test_a_mate_is_claimed_where_it_is_shown_to_its_end(fen, moves, mate, found):
+    score = MATE_SCORE - (2 * mate - 1)
+    claim = claims.Prover(judge(otherwise=score), LIMITS).of_line(course(fen, moves, score))
+    assert (claim and claim.text) == found
+    assert claim is None or (claim.proof.score_after.text, len(claim.line)) == ("mate", 2 * mate - 1)
+
+
+def mistake(fen: str, played: str, better: tuple[str, int], reply: tuple[str, int], **script):
+    """The mistake that a move is, by the lines and scores of the better move and of the reply."""
+    position = Position(fen)
+    best = line_of(position, *better)
+    move = line_of(position, played, 0).pv[0]
+    after = claims.best_after(position, move)
+    prover = claims.Prover(judge(**script), LIMITS)
+    return prover.of_mistake(position, move, claims.as_found(best), claims.as_found(line_of(after, *reply)))
+
+
+def test_a_move_that_loses_the_piece_it_moves_says_so_first():
+    fen = "rnbqkbnr/1ppppppp/8/p7/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
+    found = mistake(fen, "Ba6", ("Nf3 d5", 50), ("Nxa6 d4", 300), otherwise=-300)
+    assert found.text == "hanging piece: Ba6 loses the bishop: 2...Nxa6 (2...Nxa6)"
+    (claim,) = found.claims
+    assert (claim.kind, claim.side, claim.wins.pawns, claim.wins.ply) == ("takes", "black", 3, 1)
+    assert claim.line == ("b8a6",) and claim.fen.split()[1] == "b"
+    assert (claim.proof.score_before.cp, claim.proof.score_after.cp) == (-300, -300)
+
+
+def test_a_loss_too_small_for_the_material_is_not_explained_by_it():
+    fen = "rnbqkbnr/1ppppppp/8/p7/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
+    found = mistake(fen, "Ba6", ("Nf3 d5", 50), ("Nxa6 d4", 20), otherwise=-20)
+    assert (found.kind, found.claims) == (claims.UNPROVED, ())
+    assert found.sentence == "Nf3 is better by 0.70; no reason in words could be proved"
+
+
+def test_what_the_better_move_would_win_is_said_where_the_reply_wins_nothing():
+    fen = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1"
+    found = mistake(fen, "Nc3", ("Nc7+ Kd7 Nxa8 Kc6", 300), ("Kd7 Kd2", 0), otherwise=300)
+    assert found.kind == "fork missed"
+    assert found.sentence == "1.Nc7+ forks the king on e8 and the rook on a8 and wins the rook on a8"
+
+
+def test_a_draw_by_a_long_line_is_no_proof_and_by_a_short_one_is():
+    fen = "7k/8/8/8/8/8/q7/5R1K w - - 0 1"
+    short = ("Rf8+ Kg7 Rf7+ Kh8 Rf8+ Kg7", 0)
+    found = mistake(fen, "Rb1", short, ("Qd5+ Kg1", 900))
+    assert (found.kind, found.claims[0].kind) == ("draw missed", "repetition")
+
+
+PAWNS = "r3k2r/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3K2R w KQkq - 0 1"
+
+
+def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_searches_from_both_ends_agree():
+    better, reply = ("O-O O-O Rfe1 Rfd8", 80), ("O-O Rd1 Rfd8", 40)
+    ends = {
+        "r2r2k1/ppp2ppp/8/3p4/3P4/P1P5/1P3PPP/3RK2R w": ("", -40),
+        "r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 80),
+    }
+    found = mistake(PAWNS, "a3", better, reply, found=ends)
+    assert found.text == (
+        "position given away: White's rook on h1 reaches 2 squares instead of 11 (0.78) (1. a3 O-O 2. Rd1 Rfd8)"
+    )
+    (claim,) = found.claims
+    assert (claim.kind, claim.side, claim.line[0], claim.other_line[0]) == ("mobility", "black", "a2a3", "e1g1")
+    assert (claim.proof.score_before.cp, claim.proof.score_after.cp) == (80, -40)
+    agreeing_less = ends | {"r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 0)}
+    assert mistake(PAWNS, "a3", better, reply, found=agreeing_less).kind == claims.UNPROVED
+    assert mistake(PAWNS, "a3", (better[0], 400), reply, found=ends).kind == claims.UNPROVED
+
+
+def test_a_threat_is_claimed_for_the_side_that_is_not_to_move():
+    position = Position("r3k3/8/8/1N6/8/8/7P/4K3 b - - 0 1")
+    passed = "r3k3/8/8/1N6/8/8/7P/4K3 w"
+    prover = claims.Prover(judge({passed: ("Nc7+ Kd7 Nxa8", 300)}, otherwise=300), LIMITS)
+    said = claims.threat_text(position, prover)
+    assert said == (
+        "White threatens Nc7+: 1.Nc7+ forks the king on e8 and the rook on a8 and wins the rook on a8 "
+        "(1. Nc7+ Kd7 2. Nxa8)."
+    )
+    assert prover.threat(Position("4k3/8/8/8/8/8/4r3/4K3 w - - 0 1")) is None  # in check

@@ -1,0 +1,88 @@
+"""Facts of place by hand, and which of them two boards leave different."""
+
+import chess
+import pytest
+
+from merino.study import places
+
+
+def standing(kind: str, placement: str, side: chess.Color = chess.WHITE) -> set[str]:
+    """Where a fact holds, as "d4", with its detail as in "g1h"."""
+    found = places.FACTS[kind].holds(chess.Board(f"{placement} w - - 0 1"), side)
+    return {chess.square_name(each.square) + each.detail for each in found}
+
+
+@pytest.mark.parametrize(
+    ("kind", "placement", "squares"),
+    [
+        ("isolated pawn", "4k3/8/8/8/3P4/P7/1P6/4K3", {"d4"}),
+        ("isolated pawn", "4k3/8/8/8/3P4/4p3/8/4K3", {"d4"}),  # an enemy pawn is no neighbour
+        ("doubled pawn", "4k3/8/8/3P4/3P4/8/P7/4K3", {"d4"}),
+        ("doubled pawn", "4k3/8/8/3p4/3P4/8/P7/4K3", set()),
+        ("backward pawn", "4k3/8/8/2p1p3/2P5/3P4/8/4K3", {"d3"}),  # guarded by none, and e5 attacks d4
+        ("backward pawn", "4k3/8/8/2p1p3/2P5/3P4/2P5/4K3", set()),  # c2 may guard it by c3
+        ("backward pawn", "4k3/8/8/8/2P5/3P4/8/4K3", set()),  # nothing stops its advance
+        ("backward pawn", "4k3/8/8/2p1p3/8/3P4/8/4K3", set()),  # that is isolated
+        ("backward pawn", "4k3/8/8/2p1p3/2PPP3/8/8/4K3", set()),  # level with its neighbours
+        ("passed pawn", "4k3/8/8/8/3P4/8/8/4K3", {"d4"}),
+        ("passed pawn", "4k3/2p5/8/8/3P4/8/8/4K3", set()),
+        ("passed pawn", "4k3/8/8/8/3P4/2p5/8/4K3", {"d4"}),  # that pawn is behind
+        ("passed pawn", "4k3/8/3P4/8/3P4/8/8/4K3", {"d6"}),  # the first of two
+        ("open file", "4k3/8/8/8/8/8/4P3/3RKR2", {"d1", "f1"}),
+        ("open file", "4k3/5p2/8/8/8/8/4P3/3RKR2", {"d1"}),
+        ("half-open file", "4k3/5p2/8/8/8/8/4P3/3RKR2", {"f1"}),
+        ("half-open file", "4k3/5p2/8/8/8/8/4PP2/3RKR2", set()),
+        ("seventh rank", "4k3/R7/8/8/8/8/8/4K3", {"a7"}),
+        ("seventh rank", "8/R7/4k3/8/8/8/8/4K3", set()),  # nothing there to attack
+        ("seventh rank", "8/R5p1/4k3/8/8/8/8/4K3", {"a7"}),
+        ("outpost", "4k3/8/8/3N4/4P3/8/8/4K3", {"d5"}),
+        ("outpost", "4k3/2p5/8/3N4/4P3/8/8/4K3", set()),  # c6 would drive it away
+        ("outpost", "4k3/8/8/3N4/8/8/8/4K3", set()),  # no pawn guards it
+        ("outpost", "4k3/8/8/3N4/2p1P3/8/8/4K3", {"d5"}),  # that pawn has passed it
+        ("outpost", "4k3/8/8/8/8/3N4/4P3/4K3", set()),  # on its third rank
+        ("bishop pair", "4kb2/8/8/8/8/8/8/2B1KB2", {"c1"}),
+        ("bishop pair", "2b1kb2/8/8/8/8/8/8/2B1KB2", set()),
+        ("bishop pair", "4k3/8/8/8/8/8/8/B1B1K3", set()),  # both on dark squares
+        ("king shield", "4k3/8/8/8/8/8/5PP1/6K1", {"g1h"}),
+        ("king shield", "4k3/8/8/8/8/6P1/5P1P/6K1", set()),
+        ("king shield", "4k3/8/8/6K1/8/8/8/8", set()),  # too far up for a shield
+        ("centre", "4k3/8/8/2N5/8/5B2/8/4K3", {"c5"}),
+        ("central king", "8/8/8/4K3/8/8/8/k7", {"e5"}),
+        ("central king", "8/8/3K4/8/8/8/8/k7", set()),
+    ],
+)
+def test_a_fact_holds_where_chess_players_see_it_for_either_side(kind, placement, squares):
+    assert standing(kind, placement) == squares
+    turned = "/".join(reversed(placement.swapcase().split("/")))
+    mirrored = {each[0] + str(9 - int(each[1])) + each[2:] for each in squares}
+    if kind != "bishop pair":  # which names the first bishop
+        assert standing(kind, turned, chess.BLACK) == mirrored
+    else:
+        assert bool(standing(kind, turned, chess.BLACK)) == bool(squares)
+
+
+def test_a_pawn_has_its_counterpart_on_its_file_and_a_piece_in_their_number():
+    isolated = chess.Board("4k3/8/8/8/3P4/8/8/4K3 w - - 0 1")
+    advanced = chess.Board("4k3/8/8/3P4/8/8/8/4K3 w - - 0 1")
+    guarded = chess.Board("4k3/8/8/8/3P4/4P3/8/4K3 w - - 0 1")
+    assert not places.differing("isolated pawn", advanced, isolated, chess.WHITE)
+    assert [each.square for each in places.differing("isolated pawn", isolated, guarded, chess.WHITE)] == [chess.D4]
+    one = chess.Board("4k3/8/8/8/8/8/8/3RK3 w - - 0 1")
+    other = chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 1")
+    assert not places.differing("open file", one, other, chess.WHITE)
+
+
+def test_a_sentence_names_owner_file_and_square_and_whether_it_is_played():
+    board = chess.Board("4k3/8/8/3N4/4P3/8/8/3RK3 w - - 0 1")
+    (outpost,) = places.FACTS["outpost"].holds(board, chess.WHITE)
+    assert places.sentence("outpost", board, outpost, True) == "White's knight has an outpost on d5"
+    assert places.sentence("outpost", board, outpost, False) == "White's knight would have an outpost on d5"
+    (isolated,) = places.FACTS["isolated pawn"].holds(board, chess.WHITE)
+    assert places.sentence("isolated pawn", board, isolated, True) == "White's e-pawn is isolated"
+
+
+def test_a_piece_reaches_what_it_attacks_but_for_friendly_men():
+    board = chess.Board("4k3/8/8/8/8/1P6/8/B3K3 w - - 0 1")
+    assert places.reach(board, chess.A1) == 7
+    board.set_piece_at(chess.C3, chess.Piece.from_symbol("P"))
+    assert places.reach(board, chess.A1) == 1

@@ -22,6 +22,7 @@ import chess
 from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.board.game import FIFTY_MOVES, Position
+from merino.core.common.text import counted
 from merino.engine.notation.san import as_chess_move, board_of, score_text
 from merino.engine.report import phrases, schema
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Line, Score
@@ -40,7 +41,7 @@ COVERED = 0.5  # of what a move loses, that a fact must make
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
 NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
 PLACES_NAMED = 3
-LONGEST_DRAW = 8  # plies to a draw by repetition, unless by perpetual check
+LONGEST_DRAW = 8  # plies within which a draw must be shown
 
 
 class ScoredLine(NamedTuple):
@@ -283,7 +284,7 @@ class Prover:
     def _draw(self, course: Course) -> schema.ClaimReport | None:
         """A draw in which a line ends."""
         kind = course.score == 0 and drawn(course)
-        if not kind or (kind == "repetition" and len(course.moves) > LONGEST_DRAW):
+        if not kind or len(course.moves) > LONGEST_DRAW:
             return None
         words = {"stalemate": "stalemates", "too little material": "leaves too little material to win"}
         how = words.get(kind, "draws by repetition" if kind == "repetition" else "draws by the fifty-move rule")
@@ -655,7 +656,7 @@ def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Ca
         if sign * (other - own) < MIN_PLACE or sign * (others - squares) < places.LESS_MOBILE:
             continue
         whose = f"{COLOUR_NAMES[0 if piece.color else 1]}'s {tactics.placed(piece.piece_type, square)}"
-        text = f"{whose} reaches {squares} squares instead of {others}"
+        text = f"{whose} reaches {counted(squares, 'square')} instead of {others}"
         yield _Candidate("mobility", square, True, piece.color == mover, not mover, sign * (other - own), text)
 
 

@@ -27,6 +27,7 @@ from merino.eval.linear.weights import defaults
 from merino.lab.points.command import points_parser
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.simulator import SETTINGS
+from merino.study.claims import rules
 from tools.markdown import markdown_table, with_section
 from tools.report_schema import schema
 
@@ -117,6 +118,11 @@ def methods_table() -> str:
     )
 
 
+def claims_table() -> str:
+    """The kinds of claims, and what each asks of the board."""
+    return markdown_table(("Kind", "What must hold"), [(_code(kind), _cell(rule)) for kind, rule in rules().items()])
+
+
 def _weight(middlegame: float, endgame: float) -> str:
     return f"{middlegame:g}" if middlegame == endgame else f"{middlegame:g}, {endgame:g}"
 
@@ -160,6 +166,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "points-options": lambda: command_options_table(points_parser()),
     "settings": settings_table,
     "report-schema": schema,
+    "claims": claims_table,
 }
 
 

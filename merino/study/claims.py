@@ -445,6 +445,7 @@ def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course
 
 
 def _by_promotion(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """A pawn promotes in the line, and what it becomes stays or is paid for."""
     at = {square: square for square in course.boards[0].piece_map()}
     for board, move in zip(course.boards, course.made[: gain.ply], strict=False):
         if move.promotion and board.turn == course.side:
@@ -459,6 +460,7 @@ def _by_promotion(course: Course, gain: schema.GainReport) -> tuple[Sequence[che
 
 
 def _by_taking(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """The first move takes what is then won, in three plies at most."""
     board, first = course.boards[0], course.made[0]
     square = tactics.taken_on(board, first)
     if square is None or gain.ply > SIMPLE or not gain.pawns <= tactics.exchange(board, square, course.side) + 1:
@@ -474,6 +476,7 @@ SIMPLE = 3  # plies in which what hangs is taken
 
 
 def _by_fork(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """The first move attacks the king, more valuable pieces or unguarded ones, two or more, and the line takes one."""
     move, board = course.made[0], course.boards[1]
     targets = tactics.fork_targets(board, move.to_square)
     if not targets or not _takes(course, gain, targets):
@@ -484,10 +487,12 @@ def _by_fork(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Sq
 
 
 def _by_skewer(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """The first move attacks a piece that shields another in line, and the line takes one of them."""
     return _in_line(course, gain, tactics.skewers_by(course.boards[1], course.made[0].to_square), "skewers", "and")
 
 
 def _by_pin(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """The first move attacks a piece that shields a more valuable one in line, and the line takes one of them."""
     return _in_line(course, gain, tactics.pins_by(course.boards[1], course.made[0].to_square), "pins", "to")
 
 
@@ -509,6 +514,7 @@ def _in_line(
 
 
 def _by_discovery(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """The first move lets another piece attack a more valuable or an unguarded one, and the line takes it."""
     move = course.made[0]
     for slider, target in tactics.discovered_by(course.boards[0], move):
         if _takes(course, gain, [target]) or course.boards[0].piece_type_at(target) == chess.KING:
@@ -523,6 +529,7 @@ def _by_discovery(course: Course, gain: schema.GainReport) -> tuple[Sequence[che
 
 
 def _by_trapping(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """After the first move a piece is attacked and lost wherever it goes, and the line takes it."""
     for square in tactics.trapped(course.boards[1]):
         if _takes(course, gain, [square]):
             return (square,), f"{course.opening} traps the {tactics.piece_name(course.boards[1], square)}"
@@ -530,6 +537,7 @@ def _by_trapping(course: Course, gain: schema.GainReport) -> tuple[Sequence[ches
 
 
 def _by_anything(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Square], str] | None:
+    """What falls in the line, where none of the others holds."""
     falls = [(origin, kind) for ply, origin, kind in course.falls if ply <= gain.ply]
     if not falls:
         return None
@@ -540,6 +548,7 @@ def _by_anything(course: Course, gain: schema.GainReport) -> tuple[Sequence[ches
     return (falls[0][0],), f"{course.opening} wins {spoils}: the {first} falls first"
 
 
+# The kinds of claims about material, in the order in which they are tried.
 _MEANS = {
     "promotion": _by_promotion,
     "takes": _by_taking,
@@ -550,6 +559,18 @@ _MEANS = {
     "trapped": _by_trapping,
     "wins material": _by_anything,
 }
+
+
+def rules() -> dict[str, str]:
+    """What each kind of claim asks of the board, in a sentence or two."""
+    mate = "The line ends in checkmate, and a search after its first move sees the mate, too."
+    draw = f"The line ends in this draw within {LONGEST_DRAW} plies, and its score is 0.00."
+    mobility = (
+        f"A piece reaches {places.LESS_MOBILE} squares fewer, or one of the other side more, than in the other line."
+    )
+    found = {"mate": mate, **{kind: str(rule.__doc__) for kind, rule in _MEANS.items()}}
+    found |= dict.fromkeys(DRAWS, draw) | {kind: str(fact.holds.__doc__) for kind, fact in places.FACTS.items()}
+    return found | {"mobility": mobility}
 
 
 def _takes(course: Course, gain: schema.GainReport, targets: Sequence[chess.Square]) -> bool:

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections import defaultdict
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,8 +18,8 @@ from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import report_change, report_evaluation
 from merino.engine.report.text import render, render_change, render_piece, render_pieces
 from merino.eval.evaluation import WIDTH
-from merino.eval.families import load
-from merino.eval.linear.compiled import counts_of, scores_of
+from merino.eval.families import default, load
+from merino.eval.linear.compiled import scores_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS, Group
 from merino.eval.linear.weights import SHIPPED
@@ -174,35 +174,15 @@ def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np
         assert sizes == sorted(sizes, reverse=True) and render_change(change).isascii()
 
 
-CAUSES = [
-    ("4k3/ppp5/8/8/8/1P6/P1P5/4K3 w - - 0 1", "White's pawns left behind (a2, c2)"),  # b3 leaves them behind
-    ("4k3/8/8/1p6/p1p5/8/PPP5/4K3 b - - 0 1", "Black's pawn left behind (b5)"),
-    ("4k3/8/8/3N4/4P3/8/8/4K3 w - - 0 1", "advanced knight guarded by a pawn (d5)"),  # e4 only guards it
-    ("4k3/8/8/8/8/8/8/5K2 w - - 0 1", None),
-]
-
-
-@pytest.mark.parametrize(("fen", "named"), CAUSES)
-def test_terms_name_the_pieces_they_are_about_not_those_that_cause_them(fen: str, named: str | None) -> None:
-    names = ("PawnBackwards", "KnightOutpost")
-    weights = np.array([(-20.0 if term.name == names[0] else 20.0) * (term.name in names) for term in TERMS])
-    text = " ".join(phrases.summarise(LinearEvaluation(weights).value_pieces(Position(fen).record)))
-    assert (named is None or named in text) and (" (" in text) == (named is not None)
-
-
 BOTVINNIK = "6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 b - - 0 27"
 
 
 def test_of_many_terms_the_groups_come_first_and_alone_if_asked() -> None:
-    evaluation = load(SHIPPED / "full.txt")
-    position = Position(BOTVINNIK)
-    report = report_evaluation(position.record, position.fen(), evaluation)
+    report = report_evaluation(Position(BOTVINNIK).record, BOTVINNIK, load(SHIPPED / "full.txt"))
     groups = {group.name: group.net_cp for group in report.groups}
-    named = re.findall(r"(?:favour: |, )([a-z ]+?)(?: \(([^)]*)\))? (\d+\.\d\d)", report.summary[-1])
+    named = re.findall(r"(?:favour: |; )([a-z ]+?)(?: \(([^)]*)\))? (\d+\.\d\d)", report.summary[-1])
     assert named and all(f"{abs(groups[name.capitalize()]) / 100:.2f}" == size for name, _, size in named)
-    assert ("passed pawns", "passed pawn: e6; passed pawn that can step ahead: e6") in [each[:2] for each in named]
-    pieces = evaluation.value_pieces(position.record).pieces
-    assert phrases.threatened("Hanging", pieces, WHITE) == ["f6"]  # not f2, the attacker
+    assert ("passed pawns", "White's e-pawn is passed") in [each[:2] for each in named]
     text = render(report, groups_only=True)
     assert all(name in text for name in groups) and "PassedPawn" not in text and "PassedPawn" in render(report)
 
@@ -215,34 +195,132 @@ def test_a_table_of_weights_is_a_row_without_weight_and_counts_in_the_same_colum
     assert len({line.index("│") for line in rows}) == 1 and all(len(line) <= WIDTH for line in lines)
 
 
-def test_as_many_pieces_are_named_under_a_threat_as_its_term_counts(positions: list[Position]) -> None:
-    evaluation, counted = load(SHIPPED / "full.txt"), 0
+def summary_of(fen: str, evaluation: LinearEvaluation | None = None) -> str:
+    record = Position(fen).record
+    return " ".join(phrases.summarise((evaluation or default()).explain(record), record))
+
+
+def change_by(fen: str, move: str, evaluation: LinearEvaluation | None = None) -> str:
+    """The sentences on the change by a legal move, coordinates, for White."""
+    boards = list(phrases.boards_after(fen, [], [move]))
+    before, after = ((evaluation or default()).explain(Position(board.fen()).record) for board in boards)
+    return " ".join(phrases.summarise_change(report_change(before, after), "It", WHITE, *boards))
+
+
+def only(name: str, weight: float) -> LinearEvaluation:
+    return LinearEvaluation(np.array([weight * (term.name == name) for term in TERMS]))
+
+
+TRAP = "4kb1r/p2n1ppp/4q3/4p1B1/4P3/1Q6/PPP2PPP/2KR4 w k - 0 16"
+QUIET = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+PASSER = "2r5/pp2p1k1/8/2K5/PP6/3R3q/8/8 w - - 2 45"
+WEAK = "2rq1k2/5pn1/6p1/1p2n2r/2p3pP/P1Q5/R1PN1PK1/1R3N2 w - - 1 31"
+CASTLING = "r3k3/p1p2p2/2p1r3/P1b1p2p/2B3pP/1P2P3/2QB1PP1/2R1K1NR b Kq - 0 22"
+STATED = [
+    (WEAK, "White's a-, c-, f- and h-pawns are isolated (1.02)", "centre on d2|central"),
+    (WEAK, "Black's knight stands in the centre on e5 (0.15)", ""),
+    (WEAK, "Black's b-pawn is backward (0.14)", "behind"),
+    (QUIET, "White's d-pawn is isolated (0.27)", "backward|behind"),  # b2 has been left behind, and nobody attacks b3
+    (QUIET, "White's rook stands on the half-open e-file (0.34)", "without friendly"),
+    (QUIET, "White's rooks reach more squares, 8 against 3 (0.18)", "immobile"),
+    (TRAP, "White's rook stands on the open d-file (0.27)", "without friendly"),
+    (PASSER, "Black's e-pawn is passed (0.17)", "far"),  # two squares from the king
+    (CASTLING, "White has the bishop pair (0.67)", ""),
+    (CASTLING, "material (a queen, a bishop and a knight for a pawn) 19.82", ""),
+]
+
+
+@pytest.mark.parametrize(("fen", "said", "unsaid"), STATED)
+def test_a_sentence_has_the_word_that_chess_has_for_a_fact(fen: str, said: str, unsaid: str) -> None:
+    text = summary_of(fen)
+    assert said in text and not (unsaid and re.search(unsaid, text)), text
+
+
+UNUSUAL = [
+    ("PawnIsolated", -30.0, WEAK, "d2c4"),
+    ("RookOpen", 30.0, CASTLING, "a8d8"),
+    ("KnightCenter", 30.0, WEAK, "d2e4"),
+]
+CHANGED = [
+    ("4k3/8/3p4/2p5/3P4/4P3/8/4K3 w - - 0 1", "d4c5", ["In material White gains a pawn"]),
+    ("4k3/8/8/3p4/2PP4/8/8/4K3 w - - 0 1", "c4d5", ["becomes passed", "White's d-pawns become isolated"]),
+    ("4k3/3p4/2p1P3/8/8/8/8/4K3 w - - 0 1", "e6d7", ["becomes passed", "Black's c-pawn becomes isolated"]),
+    ("4k3/8/8/8/2p5/1P6/P7/4K3 w - - 0 1", "b3c4", ["becomes passed", "White's a- and c-pawns become isolated"]),
+    (CASTLING, "a8d8", ["Black's rooks reach 6 squares more", "Black's rook now stands on the open d-file (0.27)"]),
+    (WEAK, "d2e4", ["White's knight now stands in the centre on e4 (0.15)"]),
+    ("8/5pk1/6p1/8/1P6/4B1P1/5PK1/2b5 w - - 0 50", "e3a7", ["White's bishop on a7 reaches 4 squares fewer"]),
+    ("r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R w KQkq - 0 1", "e1g1", ["White's rooks reach 3 squares more"]),
+    (QUIET, "d3a6", ["reach"]),
+]
+
+
+@pytest.mark.parametrize(("fen", "move", "said"), CHANGED)
+def test_a_change_names_the_pieces_for_which_a_fact_changes(fen: str, move: str, said: list[str]) -> None:
+    text = change_by(fen, move)
+    assert all(each in text for each in said) and "favour" not in text, text
+    assert text.count("(") >= len(said) and ("isolated" in text) == ("isolated" in said[-1])
+
+
+def test_a_king_that_castles_does_not_reach_the_centre() -> None:
+    text = change_by(CASTLING, "e8c8")
+    assert (
+        "centre" not in text
+        and "central" not in text
+        and "no pawn now shields Black's king on the b-file" in text.replace("No", "no")
+    )
+
+
+@pytest.mark.parametrize(("name", "weight", "fen", "move"), UNUSUAL)
+def test_a_weight_of_unusual_sign_makes_no_sentence(name: str, weight: float, fen: str, move: str) -> None:
+    usual, unusual = only(name, weight), only(name, -weight)
+    assert "In " in summary_of(fen, usual) and "In " not in summary_of(fen, unusual)
+    assert change_by(fen, move, usual).count(".") > change_by(fen, move, unusual).count(".")
+
+
+def holding(word: str, owner: chess.Color, board: chess.Board) -> set[str]:
+    """The files of the pawns to which a word applies, by other means than those of Merino."""
+    pawns = {owner: set(board.pieces(chess.PAWN, owner)) for owner in chess.COLORS}
+    found = set()
+    for square in pawns[owner]:
+        file, rank = square % 8, square // 8
+        near = [each for each in pawns[owner] if abs(each % 8 - file) == 1]
+        ahead = range(rank + 1, 8) if owner else range(rank)
+        column = [each for each in pawns[owner] if each % 8 == file and each != square]
+        guards = [each for each in pawns[not owner] if abs(each % 8 - file) <= 1 and each // 8 in ahead]
+        step = square + (8 if owner else -8)
+        stops = [each for each in pawns[not owner] if step in board.attacks(each)]
+        behind = [each for each in near if each // 8 not in ahead]
+        if {
+            "isolated": not near,
+            "doubled": bool(column),
+            "passed": not guards and not any(each // 8 in ahead for each in column),
+            "backward": bool(near) and not behind and bool(stops),
+        }[word]:
+            found.add(chess.FILE_NAMES[file])
+    return found
+
+
+def test_what_is_said_of_pawns_is_so_on_the_board(positions: list[Position]) -> None:
+    counts: Counter[str] = Counter()
     for position in positions:
-        pieces = evaluation.value_pieces(position.record).pieces
-        counts = counts_of(position.record, evaluation.terms)[0]
-        for each, at in evaluation.terms.to_read():
-            for side in (WHITE, BLACK):
-                squares = phrases.threatened(each.name, pieces, side)
-                assert squares is None or len(squares) == counts[side, at].sum(), (each.name, position.fen())
-                counted += len(squares or ())
-    assert counted > 50
-
-
-NAMED = r"(?:favour: |, )(?:(?:White|Black)'s )?([a-z ]+(?:(?:White|Black)'s king)?)(?: \(.*?\))? (\d+\.\d\d)"
+        text, board = summary_of(position.fen()), chess.Board(position.fen())
+        for owner, files, word in re.findall(r"(White|Black)'s ([a-h, and-]+)-pawns? (?:is|are) (\w+) \(", text):
+            assert set(re.findall(r"\b[a-h]\b", files)) == holding(word, owner == "White", board), (
+                text,
+                position.fen(),
+            )
+            counts[word] += 1
+    assert counts["isolated"] > 20 and len(counts) == 4, counts
 
 
 def test_sentences_name_only_what_the_table_shows(positions: list[Position], weights: np.ndarray) -> None:
     for position in positions:
-        values = LinearEvaluation(weights).value_pieces(position.record)
-        explanation = values.explanation
-        nets: dict[str, set[str]] = defaultdict(set)
-        for line in explanation.lines:
-            for said in phrases.phrases_of(line.name):
-                nets[said].add(f"{abs(line.net) / 100:.2f}")
-        nets["material"] = {f"{abs(explanation.group_net(Group.MATERIAL)) / 100:.2f}"}
-        text = " ".join(phrases.summarise(values))
-        named = re.findall(NAMED, text)
-        assert [(name, size) for name, size in named if size not in nets[name]] == []
+        explanation = LinearEvaluation(weights).explain(position.record)
+        nets = {f"{abs(line.net) / 100:.2f}" for line in explanation.lines}
+        text = " ".join(phrases.summarise(explanation, position.record))
+        assert set(re.findall(r"\((\d+\.\d\d)\)", text)) <= nets
+        for material in re.findall(r"material \([^)]*\) (\d+\.\d\d)", text):
+            assert material == f"{abs(explanation.group_net(Group.MATERIAL)) / 100:.2f}"
         squares = re.findall(r"[a-h][1-8]", text)
         assert all(position.piece_at(SQUARE_NAMES.index(square)) for square in squares)
         leader = "White" if explanation.score_white > 0 else "Black"
@@ -251,33 +329,7 @@ def test_sentences_name_only_what_the_table_shows(positions: list[Position], wei
         change = report_change(LinearEvaluation(weights).explain(Position().record), explanation)
         result = f"This {'gains' if change.change_cp > 0 else 'costs'} White {abs(change.change_cp) / 100:.2f}."
         expected = result if change.change_cp else "This leaves the score as it is."
-        assert phrases.summarise_change(change, "This", WHITE)[0] == expected
-
-
-@pytest.mark.parametrize("name", ["default", "full"])
-def test_a_change_names_material_as_one_and_the_nets_of_terms(name: str, positions: list[Position]) -> None:
-    evaluation = load(SHIPPED / f"{name}.txt")
-    for before, after in pairwise(positions):
-        changed = report_change(*(evaluation.explain(each.record) for each in (before, after)))
-        nets = {
-            phrases.net_phrase(term.name): term.change_cp
-            for term in changed.terms
-            if not phrases.is_material(term.name)
-        }
-        nets["material"] = sum(term.change_cp for term in changed.terms if phrases.is_material(term.name))
-        for sentence in phrases.summarise_change(changed, "This", BLACK)[1:]:
-            sign = 1 if sentence.startswith("In White's favour: ") else -1
-            for said, size in re.findall(r"(?:favour: |, )([a-z ]+) (\d+\.\d\d)", sentence):
-                assert f"{sign * nets[said] / 100:.2f}" == size
-
-
-def test_what_a_table_says_of_a_piece_is_named_by_what_it_asks() -> None:
-    assert phrases.change_phrase("KnightSquare", -9.0) == phrases.change_phrase("PawnSquare", 9.0) == "its square"
-    assert phrases.change_phrase("RookFromKing", -9.0) == "its distance from the king"
-    assert phrases.net_phrase("KnightSquare") == "squares of knights"
-    assert phrases.net_phrase("QueenFromKing") == "distance of the queen from the king"
-    unstoppable = "passed pawns that the enemy king cannot catch"
-    assert phrases.net_phrase("PassedSquare") == phrases.change_phrase("PassedSquare", 9.0) == unstoppable
+        assert phrases.summarise_change(change, "This", WHITE) == (expected,), "without boards nothing is known"
 
 
 def test_the_table_can_be_sorted_and_hide_what_is_nothing(positions: list[Position], weights: np.ndarray) -> None:

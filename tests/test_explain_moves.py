@@ -259,7 +259,7 @@ def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
     text = talk.say("explain Nf3")
     assert "Nf3 gains White" in text and "Searched: +0.25 for White at depth 3, 1. Nf3" in text
     assert talk.say("explain knight to f3") == text and "stands in the way" in talk.say("explain castle kingside")
-    assert "e4 instead of Nf3" in talk.say("compare Nf3 e4")
+    assert "Nf3 and e4" in talk.say("compare Nf3 e4").replace("\n", " ")
     assert "there is no square g9" in talk.say("compare e4 Bg9")
     assert "Expected a move, a FEN or startpos" in talk.say("explain e4 e5")
     assert "Usage: compare MOVE MOVE" in talk.say("compare Nf3")

@@ -10,7 +10,7 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.board.game import Position
-from merino.engine.report.phrases import _term, counts_against, group_of, is_usual
+from merino.engine.report.phrases import _term, group_of, is_usual
 from merino.engine.search import limits, searcher
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import from_identity, load
@@ -92,7 +92,7 @@ def test_same_named_terms_of_two_sets_keep_their_own_sign(own):
     own.write_text(SOURCE + MORE)
     _term.cache_clear()
     try:
-        assert is_usual("Hanging", -20) and not is_usual("Hanging", 20) and counts_against("Hanging")
+        assert is_usual("Hanging", -20) and not is_usual("Hanging", 20)
         assert group_of("Hanging").title == "King safety" and is_usual("PawnDoubled", -20)
     finally:
         _term.cache_clear()

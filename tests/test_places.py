@@ -3,7 +3,7 @@
 import chess
 import pytest
 
-from merino.study import places
+from merino.engine.report import places
 
 
 def standing(kind: str, placement: str, side: chess.Color = chess.WHITE) -> set[str]:
@@ -72,13 +72,45 @@ def test_a_pawn_has_its_counterpart_on_its_file_and_a_piece_in_their_number():
     assert not places.differing("open file", one, other, chess.WHITE)
 
 
-def test_a_sentence_names_owner_file_and_square_and_whether_it_is_played():
-    board = chess.Board("4k3/8/8/3N4/4P3/8/8/3RK3 w - - 0 1")
-    (outpost,) = places.FACTS["outpost"].holds(board, chess.WHITE)
-    assert places.sentence("outpost", board, outpost, True) == "White's knight has an outpost on d5"
-    assert places.sentence("outpost", board, outpost, False) == "White's knight would have an outpost on d5"
-    (isolated,) = places.FACTS["isolated pawn"].holds(board, chess.WHITE)
-    assert places.sentence("isolated pawn", board, isolated, True) == "White's e-pawn is isolated"
+SENTENCES = [
+    ("outpost", places.HOLDS, "White's knight has an outpost on d5"),
+    ("outpost", places.WOULD, "White's knight would have an outpost on d5"),
+    ("outpost", places.ENDS, "White's knight no longer has an outpost on d5"),
+    ("isolated pawn", places.HOLDS, "White's a- and e-pawns are isolated"),
+    ("isolated pawn", places.BEGINS, "White's a- and e-pawns become isolated"),
+    ("isolated pawn", places.LACKS, "White's a- and e-pawns are not isolated"),
+    ("doubled pawn", places.ENDS, "White's a-pawns are no longer doubled"),
+    ("king shield", places.BEGINS, "no pawn now shields White's king on the d- and f-files"),
+    ("open file", places.BEGINS, "White's rooks now stand on the open b- and c-files"),
+    ("bishop pair", places.ENDS, "White no longer has the bishop pair"),
+]
+
+
+@pytest.mark.parametrize(("kind", "verbs", "said"), SENTENCES)
+def test_a_sentence_names_owner_files_and_squares_and_whether_it_is_so(kind, verbs, said):
+    board = chess.Board("4k3/8/8/3N4/P3P3/8/P7/1RR1KBB1 w - - 0 1")
+    found = list(places.FACTS[kind].holds(board, chess.WHITE))
+    assert places.sentence(kind, board, found, verbs) == said
+
+
+CHANGES = [
+    ("isolated pawn", "4k3/8/8/3p4/2PP4/8/8/4K3", "4k3/8/8/3P4/3P4/8/8/4K3", {"d4", "d5"}, set()),
+    ("isolated pawn", "4k3/8/8/2p5/3P4/8/8/4K3", "4k3/8/8/2P5/8/8/8/4K3", set(), set()),  # it takes, isolated as before
+    ("isolated pawn", "4k3/8/8/4p3/3P4/8/8/4K3", "4k3/8/8/8/3p4/8/8/4K3", set(), set()),  # it has been taken
+    ("isolated pawn", "4k3/8/8/8/P1P5/3P4/8/4K3", "4k3/8/8/8/P7/1P1P4/8/4K3", {"d3"}, {"a4"}),
+    ("open file", "4k3/8/8/8/8/8/8/R3K3", "4k3/8/8/8/8/8/8/1R2K3", set(), set()),  # from one to another
+    ("bishop pair", "4k3/8/8/8/8/8/8/2B1KB2", "4k3/8/8/8/8/8/8/4KB2", set(), {"c1"}),
+    ("king shield", "4k3/8/8/8/8/8/5PPP/6K1", "4k3/8/8/8/8/8/5P1P/6K1", {"g1"}, set()),
+    ("king shield", "4k3/8/8/8/8/8/5PPP/4K3", "4k3/8/8/8/8/8/5PPP/6K1", set(), set()),  # he goes to a shield
+    ("centre", "4k3/8/8/8/3N4/8/8/4K3", "4k3/8/8/8/8/1N6/8/4K3", set(), {"d4"}),
+    ("centre", "4k3/8/8/8/3N4/8/8/4K3", "4k3/8/8/8/8/8/8/4K3", set(), set()),  # it has been taken
+]
+
+
+@pytest.mark.parametrize(("kind", "before", "after", "begins", "ends"), CHANGES)
+def test_a_fact_begins_or_ends_for_pieces_that_are_still_there(kind, before, after, begins, ends):
+    found = places.changed(kind, chess.Board(f"{before} w - - 0 1"), chess.Board(f"{after} w - - 0 1"), chess.WHITE)
+    assert [{chess.square_name(each.square) for each in part} for part in found] == [begins, ends]
 
 
 def test_a_piece_reaches_what_it_attacks_but_for_friendly_men():

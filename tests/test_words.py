@@ -10,7 +10,7 @@ import pytest
 from merino.core.board.fen import START_FEN, to_fen
 from merino.core.board.game import Position
 from merino.core.board.position import POSITION
-from merino.engine.report import phrases
+from merino.engine.report import phrases, places
 from merino.eval.families import default, load_evaluation
 from merino.eval.linear import compiled, registry, sets
 from merino.eval.linear.weights import SHIPPED
@@ -144,10 +144,31 @@ def test_the_part_of_a_piece_in_the_rest_is_what_goes_without_it() -> None:
     assert words.rest_by_piece["d5"] == rest
 
 
-def test_sentences_name_sides_terms_squares_and_pieces() -> None:
+def test_sentences_name_sides_facts_and_pieces() -> None:
     said = " ".join(in_words(Position(MIDDLEGAME).record, load_evaluation("gen12")).sentences)
-    assert "Black is ahead by" in said and "White's isolated pawn (d4)" in said
-    assert "The net rates" in said and "Black's knight on d5 (without it " in said and "of how moves change" in said
+    assert "Black is ahead by" in said and "White's d-pawn is isolated (" in said
+    assert "The net rates" in said and "of how moves change" in said
+
+
+RESTS = [
+    (25.0, {"d5": 17.0, "g7": 9.0}, "Without Black's knight on d5 that would be 0.17 less."),
+    (25.0, {"d5": 12.0, "g7": 9.0}, None),  # no piece makes most of it
+    (25.0, {"d5": 42.0, "g7": 33.0}, None),  # more than all of it
+    (-5.0, {"d5": -74.0, "g7": -3.0}, "Without Black's pawn on g7 that would be 0.03 less."),
+    (-25.0, {"g8": -20.0}, "With Black's king at home that would be 0.20 less."),
+    (-25.0, {"d5": 20.0}, None),
+    (2.0, {"d5": 1.5}, None),
+]
+
+
+@pytest.mark.parametrize(("rest", "parts", "said"), RESTS)
+def test_a_piece_is_named_only_if_its_part_is_most_of_the_rest_and_not_all(
+    rest: float, parts: dict[str, float], said: str | None
+) -> None:
+    first, *more = accounts._of_rest(rest, parts, Position(MIDDLEGAME).record[0]["board"])
+    assert more == ([said] if said else [])
+    above = f"The net rates {'White' if rest > 0 else 'Black'} {abs(rest) / 100:.2f} above what the terms explain."
+    assert first == (above if abs(rest) >= 3 else "The terms explain the whole score.")
 
 
 def test_neighbours_are_the_legal_moves_of_both_sides_and_the_replies() -> None:
@@ -221,6 +242,8 @@ def test_the_summary_knows_the_terms_of_every_set(name: str) -> None:
     assert terms and all(phrases.group_of(each.name) is each.group for each in terms)
 
 
-def test_every_phrase_is_of_a_term_and_others_are_the_words_of_the_name() -> None:
-    assert set(phrases._PHRASES) <= {each.name for name in sets.SETS for each, _ in sets.set_named(name).to_read()}
-    assert phrases.phrase("NewTerm7thRank") == "new term7th rank"
+def test_every_fact_is_counted_by_a_term() -> None:
+    names = {each.name for name in sets.SETS for each, _ in sets.set_named(name).to_read()}
+    for fact in places.STATED.values():
+        assert all(any(name.startswith(start) for name in names) for start in fact.terms)
+    assert phrases.phrases_of("PawnIsolated") == ("isolated",) and phrases.phrases_of("Tempo") == ()

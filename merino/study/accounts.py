@@ -288,7 +288,7 @@ def start_of(evaluation: Evaluation) -> np.ndarray | None:
 
 # The score of one position in words
 
-NAMED_PIECES = 2  # in whose absence the rest would be less, at most
+MOST = 0.5  # of the rest, that must go without a piece that is named
 MIN_R2 = 0.005  # stated as 1% or more
 
 
@@ -300,11 +300,11 @@ def in_words(record: np.ndarray, evaluation: Evaluation) -> schema.WordsReport:
     """
     account = account_around(record, evaluation, start_of(evaluation))
     by_terms = account.evaluation(evaluation.k, "account")
-    values = by_terms.value_pieces(record)
-    terms = tuple(schema.WordTermReport(line.name, line.net) for line in values.explanation.lines)
+    explained = by_terms.explain(record)
+    terms = tuple(schema.WordTermReport(line.name, line.net) for line in explained.lines)
     rest = int(np.rint(evaluation.white_scores(record)[0])) - math.fsum(term.cp for term in terms)
     parts = _parts_of_rest(record, evaluation, by_terms)
-    sentences = (*_by_terms(values), *_of_rest(rest, parts, record[0]["board"]), _of_share(account.r2))
+    sentences = (*_by_terms(explained, record), *_of_rest(rest, parts, record[0]["board"]), _of_share(account.r2))
     return schema.WordsReport(terms, rest, account.r2, parts, sentences)
 
 
@@ -338,11 +338,10 @@ def _parts_of_rest(record: np.ndarray, evaluation: Evaluation, by_terms: Evaluat
     return {SQUARE_NAMES[square]: known.get(square, 0.0) for square in occupied}
 
 
-def _by_terms(values: explanation.PieceValues) -> Iterator[str]:
-    """The sum of the terms, and the largest of them."""
-    total, said = math.fsum(line.net for line in values.explanation.lines), phrases.largest_for_each_side(values)
-    yield f"By the terms {_ahead(total)}."
-    if said:
+def _by_terms(by_account: explanation.Explanation, record: np.ndarray) -> Iterator[str]:
+    """The sum of the terms, and the largest facts that they count."""
+    yield f"By the terms {_ahead(math.fsum(line.net for line in by_account.lines))}."
+    if said := phrases.largest_for_each_side(by_account, record):
         yield said
 
 
@@ -353,18 +352,16 @@ def _ahead(centipawns: float) -> str:
 
 
 def _of_rest(rest: float, parts: Mapping[str, float], board: np.ndarray) -> Iterator[str]:
-    """What the score has beyond the terms, and the pieces without which it would have least of it."""
+    """What the score has beyond the terms, and the piece without which most of it would go, but not all."""
     if abs(rest) < phrases.MIN_STATED:
         yield "The terms explain the whole score."
         return
     sign = 1 if rest > 0 else -1
     yield f"The net rates {fen.COLOUR_NAMES[sign < 0]} {abs(rest) / 100:.2f} above what the terms explain."
-    said = []
-    for square in sorted(parts, key=lambda square: -sign * parts[square])[:NAMED_PIECES]:
-        if sign * parts[square] >= phrases.MIN_STATED:
-            colour, kind = divmod(int(board[SQUARE_NAMES.index(square)]), BLACK_PIECE)
-            place = "with the king at home" if kind == KING else "without it"
-            name = f"{fen.COLOUR_NAMES[colour]}'s {chess.piece_name(kind + 1)} on {square}"
-            said.append(f"{name} ({place} {abs(parts[square]) / 100:.2f} less)")
-    if said:
-        yield f"That depends most on {' and '.join(said)}."
+    shares = {square: part / rest for square, part in parts.items() if MOST < part / rest < 1}
+    if shares:
+        square = max(shares, key=shares.__getitem__)
+        colour, kind = divmod(int(board[SQUARE_NAMES.index(square)]), BLACK_PIECE)
+        piece = f"{fen.COLOUR_NAMES[colour]}'s {chess.piece_name(kind + 1)}"
+        how = f"With {piece} at home" if kind == KING else f"Without {piece} on {square}"
+        yield f"{how} that would be {abs(parts[square]) / 100:.2f} less."

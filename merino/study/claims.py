@@ -4,7 +4,7 @@ A claim of tactics is about a line that one side begins: a mate, a draw, or mate
 within `LATEST` plies and nothing can be taken at a profit any more; a second search from there must agree. How it is
 won is named by the first rule that holds: by a fork, a pin, or, if by nothing else, by the pieces that fall.
 
-A claim about a place is about a move and a better one: a fact (`study.places`) that the line of one leaves and that of
+A claim about a place is about a move and a better one: a fact (`places`) that the line of one leaves and that of
 the other does not, where both end quiet with level material. Its terms must make at least half of what the move loses,
 and searches from both ends must find that difference again. What belongs to the mover comes first.
 
@@ -24,9 +24,9 @@ from merino.core.board.fen import COLOUR_NAMES
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.common.text import counted
 from merino.engine.notation.san import as_chess_move, board_of, score_text
-from merino.engine.report import phrases, schema
+from merino.engine.report import phrases, places, schema
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Line, Score
-from merino.study import places, tactics
+from merino.study import tactics
 from merino.study.judge import Judge
 from merino.study.lines import LineEnd, end_after
 
@@ -656,7 +656,7 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
         ]
         for board, found, is_played, owner in held:
             favours = owner if fact.is_good else not owner
-            text = places.sentence(kind, board, found, is_played)
+            text = places.sentence(kind, board, [found], places.HOLDS if is_played else places.WOULD)
             yield _Candidate(kind, found.square, is_played, owner == mover, favours, cp / len(held), text)
     yield from _mobility(here, there, mover)
 

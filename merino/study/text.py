@@ -28,12 +28,14 @@ def render_move(report: schema.PositionReport, move: schema.MoveReport, width: i
     """
     colour = _colour(report)
     rows = [f"{move.san}: {render_change(move.change)}"]
-    rows += _wrapped(ending or " ".join(phrases.summarise_change(move.change, move.san, colour)), width)
+    now, after = phrases.boards_after(report.fen, [], [move.uci])
+    rows += _wrapped(ending or " ".join(phrases.summarise_change(move.change, move.san, colour, now, after)), width)
     line = None if ending else report.line_of(move)
     if line:
         rows += ["", *_wrapped(f"Searched: {_searched(line)}", width)]
         rows.append(f"At the end of this line {render_change(line.change)}")
-        rows += _wrapped(" ".join(phrases.summarise_change(line.change, "The line", colour)), width)
+        end = next(phrases.boards_after(report.fen, line.moves))
+        rows += _wrapped(" ".join(phrases.summarise_change(line.change, "The line", colour, now, end)), width)
     if move.pieces is not None:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)]
     return "\n".join(rows)
@@ -109,11 +111,20 @@ def render_two_moves(report: schema.PositionReport, width: int, reasons: Sequenc
     for move in report.moves:
         if line := report.line_of(move):
             rows += _wrapped(f"{move.san}: {_searched(line)}", width)
-    instead = phrases.summarise_change(difference(*pairs[0]), f"{second.san} instead of {first.san}", _colour(report))
-    rows += _wrapped(" ".join([*instead, *reasons]), width)
+    rows += _wrapped(" ".join(reasons or instead_of(report)), width)
     for move in report.moves:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)] if move.pieces is not None else []
     return "\n".join(row.rstrip() for row in rows)
+
+
+def instead_of(report: schema.PositionReport) -> tuple[str, ...]:
+    """Sentences on what the second move of a report changes at once in comparison with the first."""
+    first, second = report.moves
+    boards = phrases.boards_after(report.fen, [first.uci], [second.uci])
+    what = f"{second.san} instead of {first.san}"
+    return phrases.summarise_change(
+        difference(first.change, second.change), what, _colour(report), *boards, is_choice=True
+    )
 
 
 def _rows_of_two(

@@ -25,7 +25,7 @@ from merino.eval.linear.weights import active_file
 from merino.formats.pgn_games import list_games
 from merino.learn.judging import load_record
 from merino.learn.procedure import RECORD_NAME, use_weights
-from merino.study import analyser, lines, reporting, tactics
+from merino.study import analyser, lines, reporting, tactics, text
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
@@ -164,7 +164,7 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
     return {
         "moves": schema.plain(report.moves),
         "change": schema.plain(change),
-        "summary": phrases.summarise_change(change, f"{second.san} instead of {first.san}", position.turn),
+        "summary": text.instead_of(report),
         "why": list(reasons.sentences),
         "why_pieces": [each.as_json() for each in reasons.pieces],
     }
@@ -186,10 +186,10 @@ def line(fields: Fields, state: ServerState) -> Message:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     moves = fields.take("line", list[str])
     after, steps = position.copy(), []
-    for text in moves:
-        name = san.san(after, after.parse_uci(text))
-        after.push_uci(text)
-        steps.append({"san": name, "uci": text, "fen": after.fen()})
+    for move in moves:
+        name = san.san(after, after.parse_uci(move))
+        after.push_uci(move)
+        steps.append({"san": name, "uci": move, "fen": after.fen()})
     found = lines.outcome(position, moves, evaluation)
     pieces = [each.as_json() for each in found.pieces]
     return {"steps": steps, "reasons": list(found.sentences), "pieces": pieces}

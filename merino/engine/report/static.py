@@ -42,7 +42,7 @@ def report_evaluation(
         shared_cp=values.shared_cp,
         shared_terms={credit.name: credit.cp for credit in values.shared},
         moves=(),
-        summary=phrases.summarise(values),
+        summary=phrases.summarise(explanation, record),
     )
 
 

@@ -31,7 +31,7 @@ const POINTED_MS = 2500;
 const PLACES = [
     [/^Around this position/, "#words-share"],
     [/^The (net rates|terms explain)/, "#words-table [data-said='What the terms do not explain']"],
-    [/^That depends most on/, "#rest-table"],
+    [/^With(out)? (White|Black)'s/, "#rest-table"],
     [/^(By the terms |In (White|Black)'s favour)/, "#words-table, #term-table"],
     [/^Material/, "[data-group=Material]"],
     [/^A draw rule/, "#term-rule"],

@@ -3,7 +3,7 @@
 Each fact is a rule on the board alone, in plain chess, whatever the terms of an evaluation count.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,8 +28,8 @@ class Standing(NamedTuple):
 class Fact:
     """A kind of fact: where it holds on a board for a side, and what sentences say of it.
 
-    `words` take the owner, the file, the square and the detail. `terms` are those that count it, in any set, by the
-    beginnings of their names. A fact of pawns `is_by_file`: a pawn stays on its file unless it takes.
+    `words` take the owner, files, squares and a verb. `terms` are those that count it, in any set, by the beginnings
+    of their names. A fact of pawns `is_by_file`: a pawn stays on its file unless it takes.
     """
 
     holds: Callable[[chess.Board, chess.Color], Iterator[Standing]]
@@ -151,48 +151,64 @@ def in_the_centre(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
     return map(Standing, (board.pieces(chess.KNIGHT, side) | board.pieces(chess.BISHOP, side)) & CENTRE)
 
 
+def central_pawns(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Pawns on c4 to f5."""
+    return map(Standing, _pawns(board, side) & CENTRE)
+
+
 def central_kings(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
     """A king on c4 to f5."""
     return map(Standing, board.pieces(chess.KING, side) & CENTRE)
 
 
-# The verbs of sentences about the line played and about a better one.
-_VERBS = {"is": "would be", "are": "would be", "has": "would have", "stands": "would stand", "gets": "would get"}
+# The verbs of a sentence where a fact holds, begins to hold, holds no longer, does not hold, and would hold.
+HOLDS = {"is": "is", "has": "has", "stands": "stands", "shields": "shields"}
+BEGINS = {"is": "becomes", "has": "now has", "stands": "now stands", "shields": "now shields"}
+ENDS = {"is": "is no longer", "has": "no longer has", "stands": "no longer stands"}
+LACKS = {"is": "is not", "has": "does not have", "stands": "does not stand"}
+WOULD = {"is": "would be", "has": "would have", "stands": "would stand", "shields": "would shield"}
+_SEVERAL = {"is": "are", "becomes": "become", "has": "have", "stands": "stand", "does": "do"}
 FACTS = {
-    "isolated pawn": Fact(isolated, ("PawnIsolated",), False, True, "{owner}'s {file}-pawn {is} isolated"),
-    "doubled pawn": Fact(doubled, ("PawnDoubled",), False, True, "{owner}'s pawns {are} doubled on the {file}-file"),
-    "backward pawn": Fact(backward, ("PawnBackward",), False, True, "{owner}'s {file}-pawn {is} backward"),
-    "passed pawn": Fact(passed, ("PawnPassed", "Passed"), True, True, "{owner} {has} a passed pawn on {square}"),
-    "open file": Fact(on_open_files, ("RookOpen",), True, False, "{owner}'s rook {stands} on the open {file}-file"),
+    "isolated pawn": Fact(isolated, ("PawnIsolated",), False, True, "{owner}'s {file}-pawn{s} {is} isolated"),
+    "doubled pawn": Fact(doubled, ("PawnDoubled",), False, True, "{owner}'s {file}-pawns {are} doubled"),
+    "backward pawn": Fact(backward, ("PawnBackward",), False, True, "{owner}'s {file}-pawn{s} {is} backward"),
+    "passed pawn": Fact(passed, ("PawnPassed", "Passed"), True, True, "{owner}'s {file}-pawn{s} {is} passed"),
+    "open file": Fact(
+        on_open_files, ("RookOpen",), True, False, "{owner}'s rook{s} {stands} on the open {file}-file{s}"
+    ),
     "half-open file": Fact(
         on_half_open_files,
         ("RookOpen", "RookHalfOpen"),
         True,
         False,
-        "{owner}'s rook {stands} on the half-open {file}-file",
+        "{owner}'s rook{s} {stands} on the half-open {file}-file{s}",
     ),
-    "seventh rank": Fact(on_the_seventh, ("Rook7th",), True, False, "{owner}'s rook {gets} to the seventh rank"),
+    "seventh rank": Fact(on_the_seventh, ("Rook7th",), True, False, "{owner}'s rook{s} {stands} on the seventh rank"),
     "outpost": Fact(
-        outposts, ("KnightOutpost", "BishopOutpost"), True, False, "{owner}'s {piece} {has} an outpost on {square}"
+        outposts, ("KnightOutpost", "BishopOutpost"), True, False, "{owner}'s {piece}{s} {has} an outpost on {square}"
     ),
-    "bishop pair": Fact(bishop_pairs, ("BishopPair",), True, False, "{owner} alone {has} the bishop pair"),
+    "bishop pair": Fact(bishop_pairs, ("BishopPair",), True, False, "{owner} {has} the bishop pair"),
     "king shield": Fact(
         unshielded,
         ("KingPawnShield", "KingShelter"),
         False,
         False,
-        "no pawn {is} left on the {detail}-file in front of {owner}'s king",
+        "no pawn {shields} {owner}'s king on the {file}-file{s}",
     ),
     "centre": Fact(
         in_the_centre,
         ("KnightCenter", "BishopCenter", "KnightSquare", "BishopSquare"),
         True,
         False,
-        "{owner}'s {piece} {stands} in the centre on {square}",
+        "{owner}'s {piece}{s} {stands} in the centre on {square}",
     ),
     "central king": Fact(
-        central_kings, ("KingCenterEnd", "KingSquare"), True, False, "{owner}'s king {gets} to {square} in the centre"
+        central_kings, ("KingCenterEnd", "KingSquare"), True, False, "{owner}'s king {stands} in the centre on {square}"
     ),
+}
+# Facts that sentences may state, but are no reason for a mistake.
+STATED = FACTS | {
+    "central pawn": Fact(central_pawns, ("PawnCenter",), True, False, "{owner}'s {file}-pawn{s} {stands} in the centre")
 }
 
 
@@ -202,7 +218,7 @@ def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Col
     The counterpart of a pawn is one on its file, that of a king at whose side a file is open the same file; of other
     pieces there must be more on the first board. A passed pawn must have left its own third of the board.
     """
-    fact = FACTS[kind]
+    fact = STATED[kind]
     own, other = list(fact.holds(here, owner)), list(fact.holds(there, owner))
     if kind == "passed pawn":
         own = [each for each in own if chess.square_rank(each.square) in (range(3, 7) if owner else range(1, 5))]
@@ -215,18 +231,53 @@ def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Col
     return [each for each in own if each.square not in squares] if len(own) > len(other) else []
 
 
-def sentence(kind: str, board: chess.Board, found: Standing, is_played: bool) -> str:
-    """What is said of a fact on the board at the end of a line: of the line played, or of the better one."""
-    owner = board.color_at(found.square)
-    verbs = {verb: verb if is_played else would for verb, would in _VERBS.items()}
-    return FACTS[kind].words.format(
+def changed(kind: str, before: chess.Board, after: chess.Board, owner: chess.Color) -> tuple[list[Standing], ...]:
+    """Where a fact begins to hold for a side, and where it ends, of pieces that are still there.
+
+    Of one that ends where a piece goes away and begins where another comes, as of a pawn that takes, there is neither.
+    Nor is there an end of a gap before a king, who may only have gone elsewhere.
+    """
+
+    def stays(found: Standing) -> bool:
+        return before.piece_at(found.square) == after.piece_at(found.square)
+
+    def is_taken(found: Standing) -> bool:
+        kind = before.piece_type_at(found.square) or chess.PAWN
+        return not stays(found) and len(after.pieces(kind, owner)) != len(before.pieces(kind, owner))
+
+    begins, ends = differing(kind, after, before, owner), differing(kind, before, after, owner)
+    if kind != "bishop pair":  # which ends when a bishop is taken
+        ends = [found for found in ends if kind != "king shield" and not is_taken(found)]
+    if begins and ends:
+        begins, ends = ([found for found in each if stays(found)] for each in (begins, ends))
+    return begins, ends
+
+
+def sentence(kind: str, board: chess.Board, found: Sequence[Standing], verbs: Mapping[str, str] = HOLDS) -> str:
+    """What is said of a fact that holds on the board in these places; pieces of different kinds one after the other."""
+    kinds = {board.piece_type_at(each.square): None for each in found}
+    if len(kinds) > 1:
+        of_kinds = ([each for each in found if board.piece_type_at(each.square) == piece] for piece in kinds)
+        return joined(sentence(kind, board, each, verbs) for each in of_kinds)
+    files = sorted({each.detail or chess.FILE_NAMES[chess.square_file(each.square)] for each in found})
+    squares = [chess.square_name(each.square) for each in found]
+    is_several = len(files) > 1 or len({each.square for each in found}) > 1
+    several = {verb: " ".join(_SEVERAL.get(word, word) for word in said.split()) for verb, said in verbs.items()}
+    verbs = {**(several if is_several else verbs), "are": several["is"]}
+    return STATED[kind].words.format(
         **verbs,
-        owner=COLOUR_NAMES[0 if owner else 1],
-        file=chess.FILE_NAMES[chess.square_file(found.square)],
-        square=chess.square_name(found.square),
-        piece=chess.piece_name(board.piece_type_at(found.square) or chess.PAWN),
-        detail=found.detail,
+        s="s" if is_several else "",
+        owner=COLOUR_NAMES[0 if board.color_at(found[0].square) else 1],
+        file=joined(f"{file}-" for file in files)[:-1],
+        square=joined(squares),
+        piece=chess.piece_name(board.piece_type_at(found[0].square) or chess.PAWN),
     )
+
+
+def joined(words: Iterable[str]) -> str:
+    """Words as a list: "a, b and c"."""
+    *first, last = words
+    return " and ".join(filter(None, [", ".join(first), last]))
 
 
 def reach(board: chess.Board, square: chess.Square) -> int:

@@ -3,7 +3,8 @@
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 600 ms;
 `silent` never answers, `stuck` never moves, `deaf` does not quit, `blank` puts a
 blank before its move, and `huge` has a score beyond all bounds; `sluggish` takes as long for a new game, which is no
-fault, and `counting` gives the moves to go as its score. A fault that begins with `option` is said as such.
+fault, and `counting` gives the moves to go as its score. `mute` gives no score, `liar` a line that is not legal, and `chances` names its chances of win, draw and loss. A fault that begins with
+`option` is said as such.
 """
 
 import sys
@@ -20,7 +21,8 @@ def main() -> None:
         if words[:1] == ["uci"] and fault == "silent":
             time.sleep(600)
         elif words[:1] == ["uci"]:
-            print(fault if fault.startswith("option") else "id author Nobody")
+            own = fault if fault.startswith("option") else "id author Nobody"
+            print("option name UCI_ShowWDL type check default false" if fault == "chances" else own)
             print("id name Fake\noption name Contempt type spin default 0 min -9 max 9\nuciok", flush=True)
         elif words[:1] == ["ucinewgame"] and fault == "sluggish":
             time.sleep(0.4)
@@ -43,7 +45,9 @@ def main() -> None:
             score = words[words.index("movestogo") + 1] if fault == "counting" and "movestogo" in words else 12
             score, blank = 99999999999 if fault == "huge" else score, " " * (fault == "blank")
             move = "a1a1" if fault == "illegal" else best
-            print(f"info depth 3 score cp {score}\n{blank}bestmove {move}", flush=True)
+            more = f" pv {best} {best}" if fault == "liar" else " wdl 500 400 100" if fault == "chances" else ""
+            said = "" if fault == "mute" else f"info depth 3 score cp {score}{more}\n"
+            print(f"{said}{blank}bestmove {move}", flush=True)
         elif words[:1] == ["quit"]:
             time.sleep(600 if fault == "deaf" else 0)
             return

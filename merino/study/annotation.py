@@ -48,6 +48,7 @@ class MoveVerdict:
     """The verdict of a search, or of the rules, on a position. Everything from White's view."""
 
     expected: float  # the share of the points, 0..1
+    sober: float  # the same by the other scale of the judge
     score: Score  # for the side to move
     turn: int
     depth: int  # 0 where the game is over
@@ -78,12 +79,15 @@ class AnnotatedMove:
         """The mover's expected score that the move lost, 0..1."""
         if self.is_known or self.better.best[:1] == (self.move,):
             return 0.0
-        return max(0.0, _fall(self.better, self.after, self.turn))
+        return max(0.0, _fall(self.better.expected, self.after.expected, self.turn))
 
     @property
     def grade(self) -> Grade | None:
-        """The grade of the mistake, None if it is none; the loss is rounded as shown, to tenths of a percent."""
-        shown = round(self.loss, 3)
+        """The grade of the mistake, None if it is none; the loss is rounded as shown, to tenths of a percent.
+
+        It counts as far as both scales of the judge show it, so that what is won, lost or drawn anyway has no grade.
+        """
+        shown = round(min(self.loss, _loss(self.better, self.after, self.turn)), 3)
         return next((grade for grade in GRADES if shown >= grade.least_loss), None)
 
 
@@ -128,7 +132,7 @@ def deeper(limits: Limits) -> Limits:
 
 
 def _looks_bad(before: MoveVerdict, after: MoveVerdict, turn: int) -> bool:
-    return _fall(before, after, turn) >= GRADES[-1].least_loss
+    return _loss(before, after, turn) >= GRADES[-1].least_loss
 
 
 def _confirmed(
@@ -149,7 +153,7 @@ def _confirmed(
             verdict = _made(position, other, judge, limits)
             line, score = (other, *verdict.best), _a_ply_before(verdict.score)
             found.append(replace(verdict, score=score, turn=position.turn, best=line))
-    return max(found, key=lambda verdict: _fall(verdict, deep, position.turn)), after
+    return max(found, key=lambda verdict: _fall(verdict.expected, 0.0, position.turn)), after
 
 
 def _made(position: game.Position, move: int, judge: Judge, limits: Limits) -> MoveVerdict:
@@ -165,19 +169,25 @@ def _a_ply_before(score: Score) -> Score:
     return Score(farther - score)
 
 
-def _fall(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:
-    """How much less of the points one side may expect, -1..1."""
-    change = after.expected - before.expected
-    return -change if turn == WHITE else change
+def _loss(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:
+    """How much less of the points one side may expect, by the scale by which it is less."""
+    pairs = ((before.expected, after.expected), (before.sober, after.sober))
+    return min(_fall(*pair, turn) for pair in pairs)
+
+
+def _fall(before: float, after: float, turn: int) -> float:
+    return before - after if turn == WHITE else after - before
 
 
 def _verdict(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:
     """The verdict of the rules if the game is over without a claim, else of the search."""
     turn = position.turn
     if position.is_checkmate():
-        return MoveVerdict(0.0 if turn == WHITE else 1.0, Score(-MATE_SCORE), turn, 0, ())
+        return MoveVerdict(float(turn != WHITE), float(turn != WHITE), Score(-MATE_SCORE), turn, 0, ())
     if not position.legal_moves or position.is_insufficient_material():
-        return MoveVerdict(0.5, Score(0), turn, 0, ())
+        return MoveVerdict(0.5, 0.5, Score(0), turn, 0, ())
     (line,) = judge.analyse(position, limits)
-    expected = judge.expected(line.score)
-    return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)
+    shares = (judge.expected(line.score), judge.sober(line.score))
+    return MoveVerdict(
+        *(share if turn == WHITE else 1 - share for share in shares), line.score, turn, line.depth, line.pv
+    )

@@ -34,7 +34,9 @@ STRONGEST = "gen13"  # the strongest net that comes with Merino
 TERMS = "terms"  # the name of a judge by the evaluation that comes with Merino
 FORMS = f"a net or weights, by file or name, '{TERMS}', or the program of a UCI engine"
 SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for the move, until it counts as hanging
+WINS, _WIN_SLOPE = 100.0, 20.0  # centipawns that win half of the games of `by_result`, and how steep that is
 _POLL_SECONDS = 0.05
+_NO_MOVE = ([], ["(none)"], ["NULL"], ["0000"])
 _PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
 _WDL = "UCI_ShowWDL"  # the option by which an engine names its chances of win, draw and loss
 _MULTIPV = re.compile(r"\smultipv\s+(\d+)")
@@ -44,8 +46,9 @@ _MULTIPV = re.compile(r"\smultipv\s+(\d+)")
 class Judge:
     """Who judges, and `narrator`, whose terms name the changes. A context manager, which ends the program of an engine.
 
-    `expected` is the expected score of the side to move, 0..1; a mate in view is certain. `identity` is all that its
-    verdicts depend on besides the limits of a search. `new_game` forgets what was judged before.
+    `expected` is the expected score of the side to move, 0..1; a mate in view is certain. `sober` is another one, by
+    another scale: what both call a fall is one. `identity` is all that its verdicts depend on besides the limits of a
+    search. `new_game` forgets what was judged before.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Judge:
     narrator: Evaluation
     identity: str
     scale: str  # of the expected score, in words: "K 200"
+    sober: Callable[[Score], float]
     new_game: Callable[[], object] = field(default=lambda: None)
     close: Callable[[], object] = field(default=lambda: None)
 
@@ -97,6 +101,7 @@ def judge_of(
             narrator,
             f"{json.dumps(player.identity())}, {engine.name}, K {scale:g}",
             "its own chances of win and draw" if engine.knows_chances else f"K {scale:g}",
+            (lambda score: _expected(Score(score), scale)) if engine.knows_chances else by_result,
             engine.new_game,
             engine.close,
         )
@@ -127,9 +132,21 @@ def by_search(
         narrator or families.default(),
         f"{_digest(evaluation.identity)}, K {evaluation.k:g}",
         f"K {evaluation.k:g}",
+        by_result,
         searcher.clear,
         searcher.stop,
     )
+
+
+def by_result(score: Score) -> float:
+    """The expected score between players who give nothing away: little more than nothing is a draw, much more a win.
+
+    The chances of win and draw are those that Stockfish 15.1 names for its scores.
+    """
+    if score.mate is not None:
+        return float(score.mate > 0)
+    win, loss = (outlook.expected_score(sign * score - WINS, _WIN_SLOPE) for sign in (1, -1))
+    return (1 + win - loss) / 2
 
 
 def _digest(identity: dict[str, Any]) -> str:
@@ -151,28 +168,35 @@ def _expected(score: Score, k: float) -> float:
 
 
 class _Protocol(engines.TimedUci):
-    """UCI, with a note of when the engine last spoke, and of a line of its that is not legal, by its number."""
+    """UCI, with a note of when the engine last spoke, and of what is not legal: its move, or a line by its number."""
 
     def __init__(self) -> None:
         super().__init__()
         self.heard = time.perf_counter()
         self.lies: dict[int, str] = {}
+        self.illegal = ""
 
-    def line_received(self, line: str) -> None:
-        """Receive a line."""
+    def _line_received(self, line: str) -> None:
+        """Receive a line, but not an illegal move: python-chess would wait for another one."""
         self.heard = time.perf_counter()
-        moves = _PV.search(line) if line.startswith("info") else None
-        if moves is not None:
-            number, board = _MULTIPV.search(line), self.board.copy(stack=False)
-            key = int(number[1]) if number else 1
-            self.lies.pop(key, None)
-            for move in moves[1].split():
-                try:
-                    board.push_uci(move)
-                except ValueError:
-                    self.lies[key] = move
-                    break
-        super().line_received(line)
+        words, moves = line.split(), _PV.search(line)
+        if words[:1] == ["bestmove"] and words[1:2] not in _NO_MOVE and self._unplayable(words[1:2]):
+            self.illegal = line
+            return
+        if words[:1] == ["info"] and moves is not None:
+            number = _MULTIPV.search(line)
+            self.lies[int(number[1]) if number else 1] = self._unplayable(moves[1].split())
+        super()._line_received(line)
+
+    def _unplayable(self, moves: Sequence[str]) -> str:
+        """The first of the moves of a line that is not legal; "" if all are."""
+        board = self.board.copy(stack=False)
+        for move in moves:
+            try:
+                board.push_uci(move.lower())
+            except ValueError:
+                return move
+        return ""
 
 
 class _UciJudge:
@@ -232,12 +256,12 @@ class _UciJudge:
         if as_move(board, best) not in allowed:
             raise self._fault(f"moves {board.uci(best)}, which is not among the moves to be searched", position)
         for number in range(1, count + 1):
-            if number in self._protocol.lies:
+            if self._protocol.lies.get(number):
                 raise self._fault(f"gives a line with {self._protocol.lies[number]}, which is not legal", position)
-        return _lines(board, infos, best, min(count, len(allowed))) or self._without_score(position)
-
-    def _without_score(self, position: Position) -> Sequence[Line]:
-        raise self._fault("gives no score", position)
+        lines = _lines(board, infos, best, min(count, len(allowed)))
+        if not lines:
+            raise self._fault("gives no score", position)
+        return lines
 
     def _infos(
         self, position: Position, board: chess.Board, limits: Limits, count: int
@@ -248,7 +272,8 @@ class _UciJudge:
         moves = [as_chess_move(move, position.chess960) for move in limits.search_moves] or None
         protocol, infos = self._protocol, list[chess.engine.InfoDict]()
         protocol.lies.clear()
-        protocol.heard = time.perf_counter()
+        protocol.heard = began = time.perf_counter()
+        latest = (movetime or engines.UNTIMED_SECONDS) + SILENT_SECONDS
         several = count if count > 1 else None
 
         async def search() -> chess.Move | None:
@@ -264,13 +289,14 @@ class _UciJudge:
                     return infos, answer.result(_POLL_SECONDS)
                 if self._is_stop_requested():
                     raise KeyboardInterrupt
-                silence = time.perf_counter() - protocol.heard - (movetime or 0.0)
-                if silence > SILENT_SECONDS:
+                if protocol.illegal:
+                    raise self._fault(f"gives a move that is not legal: '{protocol.illegal}'", position)
+                now = time.perf_counter()
+                if now - protocol.heard > (movetime or 0.0) + SILENT_SECONDS:
                     raise self._fault(f"hangs: no word from it for {SILENT_SECONDS:g} s", position)
-        except KeyboardInterrupt:
-            self._program.end()
-            raise
-        except errors.StudyError:
+                if now - began > latest:
+                    raise self._fault(f"does not stop: no move within {latest:g} s", position)
+        except (KeyboardInterrupt, errors.StudyError):
             self._program.end()
             raise
         except (chess.engine.EngineTerminatedError, CancelledError, RuntimeError) as error:

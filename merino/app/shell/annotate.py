@@ -15,7 +15,7 @@ from merino.engine.search.limits import Limits
 from merino.study import annotated_files as files
 from merino.study.judge import judge_of
 
-DEFAULT_NODES = 50_000  # a position, without another limit: the same on every machine
+DEFAULT_NODES = 100_000  # a position, without another limit: the same on every machine
 MAX_NAMED = 20  # faulty games in the sentence at the end
 
 
@@ -111,7 +111,7 @@ def _parser() -> shared.Parser:
         examples=("merino annotate games.pgn --out annotated.pgn",),
     )
     parser.add_argument("file", metavar="FILE.pgn", type=shared.file_path, help="the games, plain or compressed")
-    shared.add_judge(parser)
+    shared.add_judge(parser, "--evalfile")
     shared.add_weights(parser, "name the changes by the terms of these weights (default: the weights in use)")
     shared.add_k(parser, "the judge")
     shared.add_search(parser, nodes=DEFAULT_NODES)

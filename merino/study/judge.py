@@ -34,7 +34,7 @@ STRONGEST = "gen13"  # the strongest net that comes with Merino
 TERMS = "terms"  # the name of a judge by the evaluation that comes with Merino
 FORMS = f"a net or weights, by file or name, '{TERMS}', or the program of a UCI engine"
 SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for the move, until it counts as hanging
-WINS, _WIN_SLOPE = 100.0, 20.0  # centipawns that win half of the games of `by_result`, and how steep that is
+WINS, _WIN_SLOPE = 120.0, 25.0  # centipawns that win half of the games of `by_result`, and how steep that is
 _POLL_SECONDS = 0.05
 _NO_MOVE = ([], ["(none)"], ["NULL"], ["0000"])
 _PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
@@ -47,7 +47,7 @@ class Judge:
     """Who judges, and `narrator`, whose terms name the changes. A context manager, which ends the program of an engine.
 
     `expected` is the expected score of the side to move, 0..1; a mate in view is certain. `sober` is another one, by
-    another scale: what both call a fall is one. `identity` is all that its verdicts depend on besides the limits of a
+    another scale: what both call a fall is one. `identity` is all that its verdicts depend on, but for the limits of a
     search. `new_game` forgets what was judged before.
     """
 

@@ -207,13 +207,13 @@ def add_k(parser: Parser, whose: str) -> None:
     parser.group(EVALUATION).add_argument("--k", type=number(1, 1e6), metavar="CP", help=sentence)
 
 
-def add_judge(parser: Parser, *older: str) -> None:
-    """--judge, and what it was called before."""
+def add_judge(parser: Parser) -> None:
+    """--judge."""
     sentence = (
         "who judges: a net or weights, by file or name, 'terms', or the program of a UCI engine "
         "(default: the strongest net that comes with Merino)"
     )
-    parser.group(EVALUATION).add_argument("--judge", *older, metavar="JUDGE", help=sentence)
+    parser.group(EVALUATION).add_argument("--judge", metavar="JUDGE", help=sentence)
 
 
 def add_search(parser: Parser, nodes: int | None = None, movetime: int | None = None, engine: bool = True) -> None:

@@ -30,8 +30,8 @@ def run_annotate(arguments: Sequence[str]) -> int:
     if args.out:
         _check(args.out)
     limits, sources = shared.asked_limits(args), files.read_sources(args.file)
-    if args.time and limits != Limits():
-        parser.error("--time shares its seconds out among all moves; leave out --nodes, --depth and --movetime")
+    if args.seconds and limits != Limits():
+        parser.error("--seconds shares them out among all moves; leave out --nodes, --depth and --movetime")
     with judge_of(args.judge, args.hash, args.threads, narrator=narrator, k=args.k) as judge:
         request = files.AnnotationRequest(
             sources,
@@ -40,7 +40,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
             hash_mb=args.hash,
             threads=args.threads,
             encoding=sources.encoding if args.out else "utf-8",
-            seconds=args.time,
+            seconds=args.seconds,
         )
         if args.out is None:
             return _annotate(request, None, args)
@@ -111,12 +111,14 @@ def _parser() -> shared.Parser:
         examples=("merino annotate games.pgn --out annotated.pgn",),
     )
     parser.add_argument("file", metavar="FILE.pgn", type=shared.file_path, help="the games, plain or compressed")
-    shared.add_judge(parser, "--evalfile")
+    shared.add_judge(parser)
+    sentence = "the older name of --judge"
+    parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", dest="judge", help=sentence)
     shared.add_weights(parser, "name the changes by the terms of these weights (default: the weights in use)")
     shared.add_k(parser, "the judge")
     shared.add_search(parser, nodes=DEFAULT_NODES)
-    sentence = "share so many seconds out among all moves, instead of a limit for each"
-    parser.group(shared.SEARCH).add_argument("--time", metavar="SECONDS", type=shared.number(1, 1e7), help=sentence)
+    sentence = "share S seconds out among all moves, instead of a limit for each"
+    parser.group(shared.SEARCH).add_argument("--seconds", metavar="S", type=shared.number(1, 1e7), help=sentence)
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=shared.file_path, help=sentence)
     shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")

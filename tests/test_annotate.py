@@ -21,6 +21,7 @@ from merino.study import annotation
 from merino.study.annotated_files import games_of, read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
+from merino.study.judge import by_result
 from tests.judges import judge_from
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -282,6 +283,21 @@ def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grad
     (found,) = annotate_moves(Position(UNKNOWN), [PLAYED], judge_from(seek), lambda _: Limits(nodes=1))
     assert (found.grade.name if found.grade else None) == grade and (found.mistake is None) == (grade is None)
     assert Position().uci(found.better.best[0]) == better
+
+
+@pytest.mark.parametrize(
+    ("level", "by_k", "name"), [(0, "blunder", "blunder"), (600, "mistake", None), (-300, "mistake", None)]
+)
+def test_what_is_won_or_lost_anyway_has_no_grade(level: int, by_k: str, name: str | None) -> None:
+    def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        made = position.uci(position.moves[-1]) if position.moves else ""
+        score = {"": level, PLAYED: 300 - level}.get(made, -level)
+        return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
+
+    for sober, expected in ((None, by_k), (by_result, name)):
+        judge = judge_from(seek, default().with_k(224), sober)
+        (found,) = annotate_moves(Position(UNKNOWN), [PLAYED], judge, lambda _: Limits(nodes=1))
+        assert (found.grade.name if found.grade else None) == expected
 
 
 def test_a_move_of_a_known_opening_is_not_graded() -> None:

@@ -1,10 +1,10 @@
 """A game move by move: evaluation, expected score, the terms a move changed, and how much it lost.
 
 The expected scores are those of the judge; a mate in view is certain. A move loses the expected score of the best move
-minus its own. The search before a move gives the best move and its score, the search after the move its own. What then
-looks like a mistake is looked into with more nodes: the position, the move played, and the better move, also another
-one that the deeper search prefers. It stays a mistake only if the deeper searches before and after the moves agree on
-it. A negative loss counts as 0. Moves of known openings are not graded.
+minus its own, by the scale of the judge that shows less. The search before a move gives the best move and its score,
+the search after the move its own. What then looks like a mistake is looked into with more nodes: the position, the move
+played, and the better move, also another one that the deeper search prefers. It stays a mistake only if the deeper
+searches before and after the moves agree on it. A negative loss counts as 0. Moves of known openings are not graded.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -76,18 +76,18 @@ class AnnotatedMove:
 
     @property
     def loss(self) -> float:
-        """The mover's expected score that the move lost, 0..1."""
+        """The mover's expected score that the move lost, 0..1, as far as both scales of the judge show it.
+
+        So what is won, lost or drawn anyway loses nothing.
+        """
         if self.is_known or self.better.best[:1] == (self.move,):
             return 0.0
-        return max(0.0, _fall(self.better.expected, self.after.expected, self.turn))
+        return max(0.0, _loss(self.better, self.after, self.turn))
 
     @property
     def grade(self) -> Grade | None:
-        """The grade of the mistake, None if it is none; the loss is rounded as shown, to tenths of a percent.
-
-        It counts as far as both scales of the judge show it, so that what is won, lost or drawn anyway has no grade.
-        """
-        shown = round(min(self.loss, _loss(self.better, self.after, self.turn)), 3)
+        """The grade of the mistake, None if it is none; the loss is rounded as shown, to tenths of a percent."""
+        shown = round(self.loss, 3)
         return next((grade for grade in GRADES if shown >= grade.least_loss), None)
 
 

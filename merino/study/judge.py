@@ -141,7 +141,7 @@ def by_search(
 def by_result(score: Score) -> float:
     """The expected score between players who give nothing away: little more than nothing is a draw, much more a win.
 
-    The chances of win and draw are those that Stockfish 15.1 names for its scores.
+    The chances are about those that Stockfish 15.1 names where `STRONGEST` has such a score.
     """
     if score.mate is not None:
         return float(score.mate > 0)

@@ -358,10 +358,12 @@ def _of_rest(rest: float, parts: Mapping[str, float], board: np.ndarray) -> Iter
         return
     sign = 1 if rest > 0 else -1
     yield f"The net rates {fen.COLOUR_NAMES[sign < 0]} {abs(rest) / 100:.2f} above what the terms explain."
-    shares = {square: part / rest for square, part in parts.items() if MOST < part / rest < 1}
+    shares = {
+        square: sign * part for square, part in parts.items() if MOST * sign * rest < sign * part <= sign * rest - 1
+    }
     if shares:
         square = max(shares, key=shares.__getitem__)
         colour, kind = divmod(int(board[SQUARE_NAMES.index(square)]), BLACK_PIECE)
         piece = f"{fen.COLOUR_NAMES[colour]}'s {chess.piece_name(kind + 1)}"
         how = f"With {piece} at home" if kind == KING else f"Without {piece} on {square}"
-        yield f"{how} that would be {abs(parts[square]) / 100:.2f} less."
+        yield f"{how} that would be {shares[square] / 100:.2f} less."

@@ -6,6 +6,7 @@ Ends of lines are compared by exchanges, by piece and by term.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import chess
@@ -15,13 +16,11 @@ from merino.core.board.bitboard import WHITE
 from merino.core.board.move import Move
 from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.report import phrases, schema, static
-from merino.engine.search.limits import pawns
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group
 from merino.study import accounts, tactics
 
-NAMED_TERMS = 2
-MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
+MIN_PIECE = 8.0  # centipawns by which a piece must differ to be listed
 MIN_TERM = 0.05  # centipawns by which a term must differ to be listed
 _OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
 _OF_NOBODY = ("Contested", "Controlled", "PawnIslands", "Space", "Tempo")  # how the names of terms of a side begin
@@ -104,16 +103,12 @@ class LineEnd(Followed):
 
 @dataclass(frozen=True)
 class PieceDifference:
-    """How much more a piece is worth at one end than at another, in centipawns for its owner, and by which terms.
-
-    Sentences do not name `unusual` terms, whose weight has another sign than players expect.
-    """
+    """How much more a piece adds at one end than at another, in centipawns for its owner, and by which terms."""
 
     piece: chess.Piece
     here: chess.Square
     there: chess.Square  # at the other end
     terms: Mapping[str, float]
-    unusual: Collection[str] = ()
 
     @property
     def total(self) -> float:
@@ -125,19 +120,6 @@ class PieceDifference:
         """Whose piece it is, and where: "White's knight on d5"."""
         side = "White" if self.piece.color else "Black"
         return f"{side}'s {chess.piece_name(self.piece.piece_type)} on {chess.square_name(self.here)}"
-
-    @property
-    def named(self) -> list[tuple[str, float]]:
-        """The terms that sentences name, the largest first."""
-        usual = [pair for pair in self.terms.items() if pair[0] not in self.unusual and abs(pair[1]) >= MIN_PIECE / 2]
-        return sorted(usual, key=lambda pair: -abs(pair[1]))[:NAMED_TERMS]
-
-    @property
-    def worth(self) -> str:
-        """The difference in words: "is worth 0.30 more: central knights +0.21, knight mobility +0.09"."""
-        said = ", ".join(f"{phrases.change_phrase(name, cp)} {pawns(cp)}" for name, cp in self.named)
-        more = "more" if self.total > 0 else "less"
-        return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`: the piece, its squares, and its terms in centipawns for its owner."""
@@ -221,20 +203,32 @@ def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:
         mine, theirs = end.own_terms(origin), other.own_terms(origin)
         differing = {name: mine.get(name, 0.0) - theirs.get(name, 0.0) for name in (*mine, *theirs)}
         here, there = end.pieces[origin][0], other.pieces[origin][0]
-        found.append(PieceDifference(piece, here, there, differing, end.unusual))
+        found.append(PieceDifference(piece, here, there, differing))
     found.sort(key=lambda each: (-abs(each.total), each.here))
     return [each for each in found if abs(each.total) >= MIN_PIECE]
 
 
-def named_first(differing: Sequence[PieceDifference], most: int) -> list[PieceDifference]:
-    """Those that sentences are about: at most so many, each with a reason that can be named."""
-    return [each for each in differing if each.named][:most]
+def facts_between(end: LineEnd, other: LineEnd, is_choice: bool) -> list[tuple[str, float]]:
+    """The facts of the board that differ at the first end from the other, with centipawns for White, the largest first.
+
+    They are those of the end of one of two lines where it `is_choice`, else those that come or go.
+    """
+    terms = {
+        name: end.lead(name, chess.WHITE) - other.lead(name, chess.WHITE)
+        for name in end.terms
+        if name not in end.unusual
+    }
+    return [
+        (text, cp)
+        for text, cp in phrases.facts_between(terms, other.board, end.board, is_choice)
+        if abs(cp) >= MIN_FACT
+    ]
 
 
 # Why one move and not another, and what a line leads to
 
-NAMED_PIECES = 3
-NAMED_OF_A_LINE = 2
+NAMED_FACTS = 2
+MIN_FACT = 10.0  # centipawns of a fact that is named
 MAX_NAMED_PLIES = 2  # of a line whose moves are named; of a longer one only the last
 
 
@@ -262,9 +256,11 @@ def why(report: schema.PositionReport, position: game.Position, evaluation: Eval
     sentences, (best, next_best) = [_verdict(better, other)], (end.material for end in ends)
     apart = f"In the line of {better.san} {best}; in that of {other.san} {next_best}."
     sentences.append(f"In both lines {best}." if best == next_best else apart)
-    for each in named_first(pieces, NAMED_PIECES):
-        elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
-        sentences.append(f"With {better.san}, {each.name}{elsewhere} {each.worth}.")
+    if best == next_best:
+        facts = (
+            (text, cp) for text, cp in facts_between(*ends, is_choice=True) if (cp > 0) == (position.turn == WHITE)
+        )
+        sentences += [f"With {better.san}, {text} ({abs(cp) / 100:.2f})." for text, cp in islice(facts, NAMED_FACTS)]
     return Reasons(tuple(sentences), pieces)
 
 
@@ -305,9 +301,9 @@ def _draws(report: schema.PositionReport, position: game.Position, moves: Sequen
 def outcome(position: game.Position, moves: Sequence[str], evaluation: Evaluation) -> Reasons:
     """Sentences on the end of a line of legal moves, coordinates, against the `position` now.
 
-    They name what the line exchanges and its promotions, and the pieces that become better or worse. The line is
-    followed to its last position in which no piece can be won at once; if there is none, there are no sentences. Of one
-    that mates or ends in a draw they name only that. The terms are as in `why`.
+    They name what the line exchanges and its promotions, and the facts that it changes. The line is followed to its
+    last position in which no piece can be won at once; if there is none, there are no sentences. Of one that mates or
+    ends in a draw they name only that. The terms are as in `why`.
     """
     made, boards = along(position, moves)
     plies = shown_plies(boards)
@@ -319,12 +315,10 @@ def outcome(position: game.Position, moves: Sequence[str], evaluation: Evaluatio
         return Reasons((f"{_named(boards, made, plies)} is mate.",))
     if how := tactics.drawing(end.board):
         return Reasons((f"{_named(boards, made, plies)} {how}.",))
-    pieces = tuple(differences(end, end_of(position, (), by_terms)))
-    sentences = list(_material(end, boards, made[:plies]))
-    for each in named_first(pieces, NAMED_OF_A_LINE):
-        origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
-        sentences.append(f"{each.name}{origin} {each.worth}.")
-    return Reasons(tuple(sentences), pieces)
+    now = end_of(position, (), by_terms)
+    facts = facts_between(end, now, is_choice=False)[:NAMED_FACTS]
+    said = (f"{text[0].upper()}{text[1:]} ({abs(cp) / 100:.2f})." for text, cp in facts)
+    return Reasons((*_material(end, boards, made[:plies]), *said), tuple(differences(end, now)))
 
 
 def _named(boards: Sequence[chess.Board], moves: Sequence[chess.Move], plies: int) -> str:

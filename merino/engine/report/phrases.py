@@ -34,7 +34,6 @@ MANY_TERMS = 40  # of a set: with more, groups are named first
 MOBILITY = "mobility"  # what the terms count whose names end so: more squares for pieces of a kind
 _MORE_SQUARES, _SQUARES_MORE, _SQUARES_FEWER = "more squares", "squares more", "squares fewer"
 _COUNTS = ("no", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 Said = tuple[chess.Color, str]  # whom a fact favours, and the sentence
 
 
@@ -47,28 +46,6 @@ def listed(kinds: Counter[chess.PieceType]) -> str:
 
 
 # What terms are called, and what they count
-
-
-def phrase(name: str, owner: str = "") -> str:
-    """What a term is called next to its number: the words of its name."""
-    said = " ".join(_WORD.findall(name)).lower()
-    return f"{owner}'s {said}" if owner else said
-
-
-def change_phrase(name: str, cp: float) -> str:
-    """What a change of a term is called that is worth so much to a piece."""
-    return f"less lost by {phrase(name)}" if cp > 0 and counts_against(name) else phrase(name)
-
-
-def cause(name: str, cp: float) -> str:
-    """A term as what makes a change of `cp` centipawns: " by rook mobility"."""
-    said = change_phrase(name, cp)
-    return f", with {said}" if said.startswith("less") else f" by {said}"
-
-
-def counts_against(name: str) -> bool:
-    """Whether what a term counts is bad for its side."""
-    return any(not places.STATED[kind].is_good for kind in _counted(name) if kind in places.STATED)
 
 
 def phrases_of(name: str) -> tuple[str, ...]:
@@ -238,7 +215,7 @@ def largest_for_each_side(explanation: Explanation, record: np.ndarray) -> str:
     material = explanation.group_net(registry.Group.MATERIAL)
     is_long = len(explanation.lines) > MANY_TERMS
     parts = list(_groups(explanation, board) if is_long else _with_numbers(_stated(explanation, board)))
-    if exchanged := _exchanged(_balance(board), material):
+    if exchanged := _exchanged(balance(board), material):
         parts.append((f"material ({exchanged}) {_in_pawns(material)}", material))
     sentences = []
     for side, sign in zip(fen.COLOUR_NAMES, (1, -1), strict=True):
@@ -283,7 +260,7 @@ def _board_of(record: np.ndarray) -> chess.Board:
     return board
 
 
-def _balance(board: chess.Board) -> dict[chess.PieceType, int]:
+def balance(board: chess.Board) -> dict[chess.PieceType, int]:
     """How many more pieces of each kind White has."""
     return {
         kind: len(board.pieces(kind, chess.WHITE)) - len(board.pieces(kind, chess.BLACK))
@@ -314,6 +291,14 @@ def boards_after(position: str, *lines: Iterable[str]) -> Iterator[chess.Board]:
         yield board
 
 
+def facts_between(
+    terms: Mapping[str, float], before: chess.Board, after: chess.Board, is_choice: bool = False
+) -> list[tuple[str, float]]:
+    """The facts that differ between two boards and explain what terms change, centipawns for White, largest first."""
+    verbs = (places.HOLDS, places.LACKS) if is_choice else (places.BEGINS, places.ENDS)
+    return _facts(terms, partial(_changing, before, after, *verbs))
+
+
 def summarise_change(
     change: ChangeReport, what: str, colour: int, *boards: chess.Board, is_choice: bool = False
 ) -> tuple[str, ...]:
@@ -329,9 +314,8 @@ def summarise_change(
         sentences = [f"{what} leaves the score as it is."]
     if not boards:
         return tuple(sentences)
-    verbs = (places.HOLDS, places.LACKS) if is_choice else (places.BEGINS, places.ENDS)
-    facts = _facts({term.name: term.change_cp for term in change.terms}, partial(_changing, *boards, *verbs))
-    before, after = map(_balance, boards)
+    facts = facts_between({term.name: term.change_cp for term in change.terms}, *boards, is_choice)
+    before, after = map(balance, boards)
     material = math.fsum(term.change_cp for term in change.terms if is_material(term.name))
     if exchanged := _exchanged({kind: after[kind] - before[kind] for kind in after}, material):
         facts.append(

@@ -56,7 +56,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "pages": Kind(("README.md", "CONTRIBUTING.md", ".github/*.md", "docs/**/*.md"), prose_of_page, WORDS),
-    "code": Kind(("merino/**/*.py", "merino/**/*.js", "tools/*.py", "benchmarks/*.py"), str, IN_CODE),
+    "code": Kind(("merino/**/*.py", "merino/**/*.js", "tools/**/*.py", "benchmarks/*.py"), str, IN_CODE),
     "tests": Kind(  # features are named by whose piece it is, as in "own pawn on a2"
         ("tests/**/*.py",), str, {pattern: better for pattern, better in IN_CODE.items() if pattern != "own pawns?"}
     ),

@@ -1,0 +1,175 @@
+"""What an engine says of claims and grades: any UCI engine, given by its path, at a fixed depth."""
+
+import json
+import math
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import chess
+import chess.engine
+
+from tools.truth.board import Claim, RefusedError, balance, is_quiet, need
+from tools.truth.rules import DRAWS, PLACES
+
+MAY_LOSE = 0.05  # the expected score that a move may lose and still be good
+MUST_LOSE = 0.025  # what a mistake loses at the least
+MAY_DIFFER = 0.08  # by how much the scores at both ends of a line may differ
+DECIDED = 0.9  # the expected score from which scores say little, and only material counts
+DEEPER = 4  # plies: what is refused is searched again by so much, and accepted if it stands then
+CENTIPAWN = 0.00368208  # the scale of the expected score by centipawns
+OWN_PLIES = 10  # of the engine's line, at the last quiet position of which material is counted
+
+
+class Verdict(NamedTuple):
+    """A score as the side to move sees it, its share of the points by the engine and by centipawns, and the line."""
+
+    cp: int  # mates are 19,000 and more
+    mate: int | None
+    by_wdl: float
+    by_cp: float
+    line: list[str]
+
+
+@dataclass
+class Judge:
+    """An engine, with a process for each thread that asks."""
+
+    path: str
+    depth: int
+    kept: Path  # answers of earlier runs, and of this one
+
+    def __enter__(self) -> Self:
+        """Read the answers of earlier runs."""
+        self._lock, self._own, self._engines = threading.Lock(), threading.local(), list[chess.engine.SimpleEngine]()
+        self.name = str(self._engine().id.get("name", self.path))
+        self.kept.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.kept.open("a+", encoding="utf-8")
+        self._file.seek(0)
+        self._known: dict[str, list[Any]] = dict(map(json.loads, self._file))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the processes."""
+        for engine in self._engines:
+            engine.close()
+        self._file.close()
+
+    def ask(self, board: chess.Board, move: chess.Move | None = None, deeper: int = 0) -> Verdict:
+        """The verdict on a position, or on a move there; both for the side to move."""
+        if move is None and board.is_game_over():
+            return Verdict(-20_000, 0, 0.0, 0.0, []) if board.is_checkmate() else Verdict(0, None, 0.5, 0.5, [])
+        key = f"{self.name} {self.depth + deeper} {board.fen()} {move or ''}"
+        if key not in self._known:
+            found = self._search(board, move, self.depth + deeper)
+            with self._lock:
+                self._known[key] = found
+                self._file.write(json.dumps([key, found]) + "\n")
+                self._file.flush()
+        return Verdict(*self._known[key])
+
+    def _search(self, board: chess.Board, move: chess.Move | None, depth: int) -> list[Any]:
+        root = None if move is None else [move]
+        info = self._engine().analyse(board, chess.engine.Limit(depth=depth), game=object(), root_moves=root)
+        score, wdl = info["score"].relative, info.get("wdl")
+        cp = score.score(mate_score=20_000)
+        by_cp = float(cp > 0) if score.is_mate() else 1 / (1 + math.exp(-CENTIPAWN * cp))
+        by_wdl = wdl.relative.expectation() if wdl and not score.is_mate() else by_cp
+        return [cp, score.mate(), round(by_wdl, 4), round(by_cp, 4), [each.uci() for each in info.get("pv", [])]]
+
+    def _engine(self) -> chess.engine.SimpleEngine:
+        """The process of this thread."""
+        if not hasattr(self._own, "engine"):
+            engine = chess.engine.SimpleEngine.popen_uci(self.path)
+            wanted = {"Threads": 1, "Hash": 16, "UCI_ShowWDL": True}
+            engine.configure({name: value for name, value in wanted.items() if name in engine.options})
+            self._own.engine = engine
+            with self._lock:
+                self._engines.append(engine)
+        found: chess.engine.SimpleEngine = self._own.engine
+        return found
+
+
+def doubt(claim: Claim, judge: Judge) -> str | None:
+    """Why an engine does not confirm a claim that holds on the board; None if it does, at once or deeper."""
+    check = _place if claim.kind in PLACES else _mate if claim.kind == "mate" else _tactic
+    for deeper in (0, DEEPER):
+        try:
+            check(claim, judge, deeper)
+        except RefusedError as error:
+            reason = str(error)
+        else:
+            return None
+    return reason
+
+
+def _mate(claim: Claim, judge: Judge, deeper: int) -> None:
+    moves = len(claim.line) // 2  # that are left after the first
+    reply = judge.ask(claim.boards[1], deeper=deeper)
+    need(reply.mate is not None and -moves <= reply.mate <= 0, f"after the first move it finds no mate in {moves}")
+
+
+def _tactic(claim: Claim, judge: Judge, deeper: int) -> None:
+    start = claim.boards[0]
+    best, first = judge.ask(start, deeper=deeper), judge.ask(start, claim.line[0], deeper)
+    lost = max(best.by_wdl - first.by_wdl, best.by_cp - first.by_cp)
+    need(lost <= MAY_LOSE, f"the first move loses {lost:.0%}")
+    if claim.kind in DRAWS:
+        need(abs(first.by_wdl - 0.5) <= MAY_LOSE, f"the first move leads to an expected score of {first.by_wdl:.0%}")
+        return
+    assert claim.wins is not None
+    pawns, board = claim.wins["pawns"], claim.boards[claim.wins["ply"]]
+    end = judge.ask(board, deeper=deeper).by_cp
+    end = end if board.turn == claim.side else 1 - end
+    # A line in which the enemy defends badly ends with a better score than the engine sees at its beginning.
+    is_decided = not 1 - DECIDED <= first.by_cp <= DECIDED
+    is_agreed = is_decided or abs(end - first.by_cp) <= MAY_DIFFER
+    need(is_agreed, f"it expects {first.by_cp:.0%} before the line, {end:.0%} after it")
+    for at, where in ((claim.boards[1], "the best defence"), (board, "its own line")):
+        left = _settled(at, claim.side, judge, deeper) - balance(start, claim.side)
+        need(left >= max(1, pawns - 1) or first.by_cp == 1, f"{where} leaves {left} of {pawns} pawns")
+
+
+def _settled(board: chess.Board, side: chess.Color, judge: Judge, deeper: int) -> int:
+    """By how many pawns a side is ahead at the last quiet position of the engine's line."""
+    board, found = board.copy(), balance(board, side)
+    first = len(board.move_stack)
+    while len(board.move_stack) - first < OWN_PLIES and not board.is_game_over():
+        for move in judge.ask(board, deeper=deeper).line[: OWN_PLIES - len(board.move_stack) + first]:
+            board.push_uci(move)
+            found = balance(board, side) if is_quiet(board) else found
+    return found
+
+
+def _place(claim: Claim, judge: Judge, deeper: int) -> None:
+    if not claim.other_line:
+        return  # no move is said to be worse than another
+    start = claim.boards[0]
+    if claim.line[0] != claim.other_line[0]:
+        here, there = (judge.ask(start, line[0], deeper).by_wdl for line in (claim.line, claim.other_line))
+        better = (here - there) * (1 if start.turn == claim.side else -1)
+    else:
+        ends = [(judge.ask(boards[-1], deeper=deeper), boards[-1].turn) for boards in (claim.boards, claim.others)]
+        here, there = (end.by_wdl if turn == claim.side else 1 - end.by_wdl for end, turn in ends)
+        better = here - there
+    need(better >= MUST_LOSE, f"its line is better by {better:.1%} only")
+
+
+class Loss(NamedTuple):
+    """The expected score that a move loses, by the engine and by centipawns, and what the better one loses to it."""
+
+    by_wdl: float
+    by_cp: float
+    of_better: float
+
+
+def loss_of(board: chess.Board, played: chess.Move, better: chess.Move, judge: Judge) -> Loss:
+    """What a move loses, searched again deeper where the grade or the better move is not confirmed."""
+    for deeper in (0, DEEPER):
+        best, own, other = (judge.ask(board, move, deeper) for move in (None, played, better))
+        losses = (max(best.by_wdl, other.by_wdl) - own.by_wdl, max(best.by_cp, other.by_cp) - own.by_cp)
+        found = Loss(*losses, own.by_wdl - other.by_wdl)
+        if found.by_wdl >= MUST_LOSE and found.of_better < MAY_LOSE:
+            break
+    return found

@@ -1,0 +1,142 @@
+"""Whether a claim holds on the board, by python-chess alone: its rule in plain chess, and what its sentence says."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import chess
+
+from tools.truth import places, tactics
+from tools.truth.board import COLOURS, WORTH, Claim, RefusedError, balance, claim_of, is_quiet, need, said
+
+
+class Kind(NamedTuple):
+    """The rule of a kind, and the words of which its sentence has one."""
+
+    check: Callable[[Claim], None]
+    words: str
+
+
+TACTICS = {
+    "mate": Kind(tactics.mate, "mate"),
+    "takes": Kind(tactics.takes, ""),
+    "wins material": Kind(tactics.wins_material, ""),
+    "fork": Kind(tactics.fork, "fork"),
+    "pin": Kind(tactics.pin, "pin"),
+    "skewer": Kind(tactics.skewer, "skewer"),
+    "discovered attack": Kind(tactics.discovered_attack, "cover"),
+    "promotion": Kind(tactics.promotion, "promot|queen"),
+    "trapped": Kind(tactics.trapped, "trap"),
+}
+DRAWS = {
+    "repetition": Kind(tactics.repetition, "repe|perpetual"),
+    "stalemate": Kind(tactics.ends_by(chess.Board.is_stalemate), "stalemate"),
+    "fifty moves": Kind(tactics.ends_by(chess.Board.is_fifty_moves), "fifty"),
+    "too little material": Kind(tactics.ends_by(chess.Board.is_insufficient_material), "material"),
+}
+PLACES = {
+    "isolated pawn": Kind(places.place, "isolat"),
+    "doubled pawn": Kind(places.place, "doubled"),
+    "backward pawn": Kind(places.place, "backward"),
+    "passed pawn": Kind(places.place, "pass"),
+    "open file": Kind(places.place, "(?<!half-)open"),
+    "half-open file": Kind(places.place, "half-open"),
+    "seventh rank": Kind(places.place, "seventh|second"),
+    "outpost": Kind(places.place, "outpost"),
+    "bishop pair": Kind(places.place, "bishop pair"),
+    "king shield": Kind(places.place, "king"),
+    "centre": Kind(places.place, "cent"),
+    "central king": Kind(places.place, "cent"),
+    "mobility": Kind(places.mobility, "square"),
+}
+KINDS = {**TACTICS, **DRAWS, **PLACES}
+
+
+def refusal(found: Mapping[str, Any]) -> str | None:
+    """Why a claim of the JSON does not hold on the board; None if it does."""
+    try:
+        claim = claim_of(found)
+        need(claim.kind in KINDS, f"there is no kind '{claim.kind}'")
+        need(claim.line, "it has no line")
+        at = claim.boards[-1] if claim.kind in PLACES else claim.boards[0]
+        for named in claim.pieces:
+            need(at.piece_at(named.square) == named.piece, f"{said(named)} does not stand there")
+        if claim.kind in PLACES:
+            need(claim.pieces, "it names no piece")
+            level = {balance(boards[-1], chess.WHITE) for boards in (claim.boards, claim.others)}
+            need(len(level) == 1, "material is not equal at the ends of the lines")
+            need(all(is_quiet(boards[-1]) for boards in (claim.boards, claim.others)), "a line ends in an exchange")
+        else:
+            need(claim.boards[0].turn == claim.side, "the side it favours is not to move")
+        KINDS[claim.kind].check(claim)
+        check_text(claim)
+    except RefusedError as error:
+        return str(error)
+    return None
+
+
+# The sentence
+
+NAME = "pawn|knight|bishop|rook|queen|king"
+ON_SQUARE = re.compile(rf"(?:\b({NAME}) )?(?:\bon |\((?=..\)))([a-h][1-8])\b")
+HAS = re.compile(r"\b(White|Black)(?: alone)? (?:has|would have) ")
+OWNED = re.compile(rf"(White|Black)'s (?:([a-h])-)?({NAME})s?\b")
+NUMBERED = re.compile(r"(\d+)\.(\.\.)? ?([A-Za-z][\w+#=-]+)")
+MATE_IN = re.compile(r"mate in (\d+)|mates in (\d+)")
+SPOILS = r"material worth \d+ pawns|(?:an?|the|two|three|four) [a-z ,]+?"
+WON = re.compile(rf"\bwins ({SPOILS})(?: on [a-h][1-8])?(?: for ([a-z ,]+?))?(?=$|[:;.(])")
+FOR_NOTHING = re.compile(rf"takes the ({NAME})(?: on ..)? for nothing")
+COUNTS = {"a": 1, "an": 1, "the": 1, "two": 2, "three": 3, "four": 4}
+AMOUNTS = {**{chess.piece_name(kind): worth for kind, worth in WORTH.items()}, "piece": 3, "exchange": 2}
+
+
+def check_text(claim: Claim) -> None:
+    """Hold the sentence to the claim: its kind, its pieces with their squares, its moves, and the material won."""
+    text = claim.text
+    need(re.search(KINDS[claim.kind].words, text, re.IGNORECASE), f"the sentence does not speak of its kind: {text}")
+    moves = {
+        (board.fullmove_number, board.turn, san(board, move))
+        for line, along in ((claim.line, claim.boards), (claim.other_line, claim.others))
+        for board, move in zip(along, line, strict=False)
+    }
+    for number, dots, move in NUMBERED.findall(text):
+        need((int(number), not dots, move.rstrip("+#")) in moves, f"{number}.{dots}{move} is not in its lines")
+    named = {(chess.piece_name(each.piece.piece_type), chess.square_name(each.square)) for each in claim.pieces}
+    standing = claim.boards[-1] if claim.kind in PLACES else claim.boards[0]
+    for kind, square in ON_SQUARE.findall(text):
+        there = standing.piece_type_at(chess.parse_square(square))
+        is_so = there and chess.piece_name(there) == kind if kind else square in {square for _, square in named}
+        need(is_so, f"no {kind or 'named piece'} stands on {square}")
+    for owner in HAS.findall(text):
+        need(claim.pieces[0].piece.color == COLOURS[owner.lower()], f"it is not about {owner}")
+    for owner, file, kind in OWNED.findall(text):
+        piece = chess.Piece(chess.PIECE_NAMES.index(kind), COLOURS[owner.lower()])
+        own = [each for each in claim.pieces if each.piece == piece]
+        of_file = [each for each in own if not file or chess.FILE_NAMES[chess.square_file(each.square)] == file]
+        need(of_file, f"it is not about {owner}'s {file}{'-' if file else ''}{kind}")
+    is_named = any(kind in text for kind, _ in named) or san(claim.boards[0], claim.line[0]) in text
+    need(is_named or not named, f"the sentence names none of its pieces: {text}")
+    for numbers in MATE_IN.findall(text):
+        need(int("".join(numbers)) == (len(claim.line) + 1) // 2, f"the line does not mate in {''.join(numbers)}")
+    for won, given in [*WON.findall(text), *((f"the {name}", "") for name in FOR_NOTHING.findall(text))]:
+        taken, lost = worth_of(won), worth_of(given)
+        if claim.wins and taken is not None and lost is not None:
+            need(taken - lost == claim.wins["pawns"], f"the sentence does not name {claim.wins['pawns']} pawns: {text}")
+
+
+def san(board: chess.Board, move: chess.Move) -> str:
+    """A move in short notation, without the sign of check or mate."""
+    return board.san(move).rstrip("+#")
+
+
+def worth_of(listed: str) -> int | None:
+    """The pawns that a list such as "a knight and two pawns" is worth; None where it is no such list, 0 where empty."""
+    if listed.startswith("material worth "):
+        return int(listed.split()[2])
+    total = 0
+    for part in re.split(r", (?:and )?| and ", listed) if listed else []:
+        count, _, name = part.partition(" ")
+        if count not in COUNTS or name.removesuffix("s") not in AMOUNTS:
+            return None
+        total += COUNTS[count] * AMOUNTS[name.removesuffix("s")]
+    return total

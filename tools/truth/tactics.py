@@ -1,0 +1,151 @@
+"""The rules for what wins or draws: `side` is to move in `fen`, and its first move begins `line`."""
+
+from collections.abc import Callable
+
+import chess
+
+from tools.truth.board import MAX_PLY, WORTH, Claim, Named, balance, is_quiet, need, profit, said, taken_on
+
+
+def gains(claim: Claim) -> None:
+    """Hold a claim to the material that it says is won."""
+    need(claim.wins, "it does not say what is won")
+    assert claim.wins is not None
+    pawns, ply = claim.wins["pawns"], claim.wins["ply"]
+    need(1 <= ply <= MAX_PLY, f"won by ply {ply}")
+    need(ply <= len(claim.line), f"won by ply {ply} of a line of {len(claim.line)}")
+    at_first, then, at_last = (balance(claim.boards[at], claim.side) for at in (0, ply, -1))
+    need(pawns >= 1 and then - at_first == pawns, f"wins {pawns} pawns, but the line wins {then - at_first}")
+    need(is_quiet(claim.boards[ply]), f"something can be taken or promote after ply {ply}")
+    need(at_last - at_first >= pawns, f"wins {pawns} pawns, but by the end of the line {at_last - at_first}")
+
+
+def only(claim: Claim, *ours: bool) -> list[Named]:
+    """The pieces of a claim: so many, of `side` where `ours`."""
+    need(len(claim.pieces) == len(ours), f"it names {len(claim.pieces)} pieces instead of {len(ours)}")
+    for named, own in zip(claim.pieces, ours, strict=True):
+        need((named.piece.color == claim.side) == own, f"{said(named)} is of the wrong side")
+    return list(claim.pieces)
+
+
+def falls(claim: Claim, *named: Named) -> None:
+    """Hold a claim to one of these pieces being taken in its line."""
+    need(claim.fallen & {each.square for each in named}, f"the line does not take {' or '.join(map(said, named))}")
+
+
+def mate(claim: Claim) -> None:
+    """The line ends in checkmate by `side`."""
+    need(claim.boards[-1].is_checkmate() and claim.boards[-1].turn != claim.side, "the line does not end in checkmate")
+
+
+def takes(claim: Claim) -> None:
+    """The first move takes the piece named, and keeps what that wins."""
+    (target,) = only(claim, False)
+    need(taken_on(claim.boards[0], claim.line[0]) == target.square, f"the first move does not take {said(target)}")
+    gains(claim)
+
+
+def wins_material(claim: Claim) -> None:
+    """The piece named falls in the line."""
+    need(claim.pieces, "it names no piece")
+    need(claim.pieces[0].piece.color != claim.side, f"{said(claim.pieces[0])} is of the wrong side")
+    falls(claim, claim.pieces[0])
+    gains(claim)
+
+
+def is_worth_taking(board: chess.Board, attacker: chess.Square, target: Named) -> bool:
+    """Whether a piece attacks another, which is the king or would be lost if the attacker's side were to move."""
+    if target.square not in board.attacks(attacker) or board.piece_at(target.square) != target.piece:
+        return False
+    promotes = board.piece_type_at(attacker) == chess.PAWN and chess.square_rank(target.square) in (0, 7)
+    taking = board.copy(stack=False)
+    taking.turn, taking.ep_square = not target.piece.color, None
+    capture = chess.Move(attacker, target.square, chess.QUEEN if promotes else None)
+    return target.piece.piece_type == chess.KING or profit(taking, capture) > 0
+
+
+def fork(claim: Claim) -> None:
+    """The first move attacks two pieces or more with the first piece, all worth taking, and one of them falls."""
+    need(len(claim.pieces) >= 3, "a fork has two targets or more")
+    forker, *targets = only(claim, True, *[False] * (len(claim.pieces) - 1))
+    need(claim.line[0].from_square == forker.square, f"the first move is not by {said(forker)}")
+    for target in targets:
+        is_attacked = is_worth_taking(claim.boards[1], claim.line[0].to_square, target)
+        need(is_attacked, f"{said(target)} is not attacked, or is not worth taking")
+    need(len(set(targets)) == len(targets), "a target is named twice")
+    falls(claim, *targets)
+    gains(claim)
+
+
+def in_a_row(claim: Claim) -> tuple[Named, Named]:
+    """The front and the rear piece of the enemy on which a slider looks after the first move; one of them falls."""
+    slider, front, rear = only(claim, True, False, False)
+    board, place = claim.boards[1], claim.place(slider.square, 1)
+    need(place is not None and slider.piece.piece_type in (chess.BISHOP, chess.ROOK, chess.QUEEN), "no slider")
+    assert place is not None
+    stand = all(board.piece_at(each.square) == each.piece for each in (front, rear))
+    between = chess.SquareSet.between(place, rear.square) & board.occupied
+    in_line = front.square in board.attacks(place) and between == chess.SquareSet([front.square])
+    need(stand and in_line, f"{', '.join(map(said, claim.pieces))} do not stand in a row after the first move")
+    falls(claim, front, rear)
+    gains(claim)
+    return front, rear
+
+
+def pin(claim: Claim) -> None:
+    """In front stands the piece of less worth."""
+    front, rear = in_a_row(claim)
+    need(WORTH[front.piece.piece_type] < WORTH[rear.piece.piece_type], f"{said(rear)} is worth no more than the front")
+
+
+def skewer(claim: Claim) -> None:
+    """In front stands the piece of more worth, or of the same."""
+    front, rear = in_a_row(claim)
+    need(WORTH[front.piece.piece_type] >= WORTH[rear.piece.piece_type], f"{said(front)} is worth less than the rear")
+
+
+def discovered_attack(claim: Claim) -> None:
+    """The first piece moves out of the way of the second, which attacks the third; that is the king or falls."""
+    mover, slider, target = only(claim, True, True, False)
+    need(claim.line[0].from_square == mover.square, f"the first move is not by {said(mover)}")
+    is_between = mover.square in chess.SquareSet.between(slider.square, target.square)
+    need(is_between and target.square not in claim.boards[0].attacks(slider.square), f"{said(mover)} opens no line")
+    need(is_worth_taking(claim.boards[1], slider.square, target), f"{said(slider)} does not attack {said(target)}")
+    if target.piece.piece_type != chess.KING:
+        falls(claim, target)
+    gains(claim)
+
+
+def promotion(claim: Claim) -> None:
+    """The pawn named promotes, and that wins."""
+    (pawn,) = only(claim, True)
+    plies = range(min(claim.wins["ply"] if claim.wins else 0, len(claim.line)))
+    promotes = any(
+        claim.line[ply].promotion and claim.place(pawn.square, ply) == claim.line[ply].from_square for ply in plies
+    )
+    need(promotes, f"{said(pawn)} does not promote by then")
+    gains(claim)
+
+
+def trapped(claim: Claim) -> None:
+    """After the first move the enemy piece named loses on every square that it can reach; and it falls."""
+    (target,) = only(claim, False)
+    board = claim.boards[1]
+    need(target.piece.piece_type not in (chess.PAWN, chess.KING), f"{said(target)} is no piece to trap")
+    need(board.piece_at(target.square) == target.piece, f"{said(target)} is taken at once")
+    for move in board.generate_pseudo_legal_moves(from_mask=chess.BB_SQUARES[target.square]):
+        can_go = board.is_legal(move) or (board.is_check() and not board.is_pinned(board.turn, target.square))
+        need(not can_go or profit(board, move) < 0, f"{said(target)} can go to {chess.square_name(move.to_square)}")
+    falls(claim, target)
+    gains(claim)
+
+
+def repetition(claim: Claim) -> None:
+    """The last position of the line has occurred in it before."""
+    keys = [(board.board_fen(), board.turn, board.clean_castling_rights()) for board in claim.boards]
+    need(keys[-1] in keys[:-1], "the line repeats no position at its end")
+
+
+def ends_by(is_end: Callable[[chess.Board], bool]) -> Callable[[Claim], None]:
+    """The rule that the line ends in a draw of a kind."""
+    return lambda claim: need(is_end(claim.boards[-1]), "the line does not end so")

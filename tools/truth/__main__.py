@@ -34,7 +34,11 @@ PAGE, KEPT = ROOT / "docs" / "explaining.md", ROOT / "build" / "truth.jsonl"
 MOVE_NUMBERS = re.compile(r"\d+\.(?:\.\.)? ?")
 GRADES = ("inaccuracy", "mistake", "blunder")
 GRADED, BY_CP, GOOD = "grades confirmed", "grades confirmed, by centipawns", "better moves not worse"
-REASON, UNPROVED = "graded moves with a reason", "no claim"
+REASON, SENTENCES, NO_REASON = (
+    "graded moves with a reason",
+    "sentences made of claims",
+    "no reason in words could be proved",
+)
 
 
 class Said(NamedTuple):
@@ -79,7 +83,10 @@ def check(said: Said, judge: Judge | None) -> list[Found]:
     if said.move is None or said.board is None:
         return found
     is_proved = any(each.reason is None for each in found)
-    found.append(Found(REASON, None if is_proved else UNPROVED))
+    found.append(Found(REASON, None if is_proved else NO_REASON))
+    sentence = (said.move.get("mistake") or {}).get("sentence", NO_REASON)
+    is_made = sentence == " and ".join(claim["text"] for claim in said.claims) or NO_REASON in sentence
+    found.append(Found(SENTENCES, None if is_made else "it says more than its claims", sentence))
     moves = MOVE_NUMBERS.sub("", said.move["better"]["line"]).split()
     if judge and moves:
         played, better = chess.Move.from_uci(said.move["uci"]), said.board.parse_san(moves[0])
@@ -125,7 +132,7 @@ def report(checked: Iterable[tuple[Said, list[Found]]], by: str) -> str:
                 rows["all claims"].append(each.reason is None)
             if each.reason is not None and each.row not in (REASON, BY_CP, *GRADES):
                 refused.append(f"- {each.row}, {said.where}: {each.what.replace('|', '/')}: {each.reason}")
-    order = [GRADED, *GRADES, BY_CP, GOOD, REASON, "all claims", *KINDS, *sorted(rows.keys() - KINDS.keys())]
+    order = [GRADED, *GRADES, BY_CP, GOOD, SENTENCES, REASON, "all claims", *KINDS, *sorted(rows.keys() - KINDS.keys())]
     table = [
         (row, f"{sum(rows[row])}", f"{len(rows[row])}", wilson(sum(rows[row]), len(rows[row])))
         for row in dict.fromkeys(order)

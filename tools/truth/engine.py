@@ -71,7 +71,8 @@ class Judge:
 
     def _search(self, board: chess.Board, move: chess.Move | None, depth: int) -> list[Any]:
         root = None if move is None else [move]
-        info = self._engine().analyse(board, chess.engine.Limit(depth=depth), game=object(), root_moves=root)
+        limit, game = chess.engine.Limit(depth=depth), board.fen()  # moves of one position share the hash table
+        info = self._engine().analyse(board, limit, game=game, root_moves=root)
         score, wdl = info["score"].relative, info.get("wdl")
         cp = score.score(mate_score=20_000)
         by_cp = float(cp > 0) if score.is_mate() else 1 / (1 + math.exp(-CENTIPAWN * cp))
@@ -82,7 +83,7 @@ class Judge:
         """The process of this thread."""
         if not hasattr(self._own, "engine"):
             engine = chess.engine.SimpleEngine.popen_uci(self.path)
-            wanted = {"Threads": 1, "Hash": 16, "UCI_ShowWDL": True}
+            wanted = {"Threads": 1, "Hash": 64, "UCI_ShowWDL": True}
             engine.configure({name: value for name, value in wanted.items() if name in engine.options})
             self._own.engine = engine
             with self._lock:
@@ -167,9 +168,10 @@ class Loss(NamedTuple):
 def loss_of(board: chess.Board, played: chess.Move, better: chess.Move, judge: Judge) -> Loss:
     """What a move loses, searched again deeper where the grade or the better move is not confirmed."""
     for deeper in (0, DEEPER):
-        best, own, other = (judge.ask(board, move, deeper) for move in (None, played, better))
-        losses = (max(best.by_wdl, other.by_wdl) - own.by_wdl, max(best.by_cp, other.by_cp) - own.by_cp)
-        found = Loss(*losses, own.by_wdl - other.by_wdl)
+        verdicts = [judge.ask(board, move, deeper) for move in (None, played, better)]
+        _, own, other = verdicts
+        by_wdl, by_cp = max(each.by_wdl for each in verdicts), max(each.by_cp for each in verdicts)
+        found = Loss(by_wdl - own.by_wdl, by_cp - own.by_cp, own.by_wdl - other.by_wdl)
         if found.by_wdl >= MUST_LOSE and found.of_better < MAY_LOSE:
             break
     return found

@@ -358,10 +358,8 @@ def _of_rest(rest: float, parts: Mapping[str, float], board: np.ndarray) -> Iter
         return
     sign = 1 if rest > 0 else -1
     yield f"The net rates {fen.COLOUR_NAMES[sign < 0]} {abs(rest) / 100:.2f} above what the terms explain."
-    shares = {
-        square: sign * part for square, part in parts.items() if MOST * sign * rest < sign * part <= sign * rest - 1
-    }
-    if shares:
+    least, most = MOST * abs(rest), abs(rest) - 1
+    if shares := {square: sign * part for square, part in parts.items() if least < sign * part <= most}:
         square = max(shares, key=shares.__getitem__)
         colour, kind = divmod(int(board[SQUARE_NAMES.index(square)]), BLACK_PIECE)
         piece = f"{fen.COLOUR_NAMES[colour]}'s {chess.piece_name(kind + 1)}"

@@ -256,10 +256,9 @@ def why(report: schema.PositionReport, position: game.Position, evaluation: Eval
     sentences, (best, next_best) = [_verdict(better, other)], (end.material for end in ends)
     apart = f"In the line of {better.san} {best}; in that of {other.san} {next_best}."
     sentences.append(f"In both lines {best}." if best == next_best else apart)
-    if best == next_best:
-        facts = (
-            (text, cp) for text, cp in facts_between(*ends, is_choice=True) if (cp > 0) == (position.turn == WHITE)
-        )
+    if phrases.balance(ends[0].board) == phrases.balance(ends[1].board):
+        differing, is_white = facts_between(ends[0], ends[1], is_choice=True), position.turn == WHITE
+        facts = ((text, cp) for text, cp in differing if (cp > 0) == is_white)
         sentences += [f"With {better.san}, {text} ({abs(cp) / 100:.2f})." for text, cp in islice(facts, NAMED_FACTS)]
     return Reasons(tuple(sentences), pieces)
 

@@ -120,10 +120,10 @@ def render_two_moves(report: schema.PositionReport, width: int, reasons: Sequenc
 def instead_of(report: schema.PositionReport) -> tuple[str, ...]:
     """Sentences on what the second move of a report changes at once in comparison with the first."""
     first, second = report.moves
-    boards = phrases.boards_after(report.fen, [first.uci], [second.uci])
+    one, other = phrases.boards_after(report.fen, [first.uci], [second.uci])
     what = f"{second.san} instead of {first.san}"
     return phrases.summarise_change(
-        difference(first.change, second.change), what, _colour(report), *boards, is_choice=True
+        difference(first.change, second.change), what, _colour(report), one, other, is_choice=True
     )
 
 

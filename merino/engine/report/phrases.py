@@ -58,7 +58,8 @@ def phrases_of(name: str) -> tuple[str, ...]:
 
 def is_usual(name: str, weight: float) -> bool:
     """Whether a weight of a term has the sign that chess players expect; a sentence with another one would mislead."""
-    return isinstance(_term(name), registry.TermTable) or weight * _term(name).sign > 0
+    term = _term(name)
+    return isinstance(term, registry.TermTable) or weight * term.sign > 0
 
 
 def group_of(name: str) -> registry.Group:
@@ -300,11 +301,16 @@ def facts_between(
 
 
 def summarise_change(
-    change: ChangeReport, what: str, colour: int, *boards: chess.Board, is_choice: bool = False
+    change: ChangeReport,
+    what: str,
+    colour: int,
+    before: chess.Board | None = None,
+    after: chess.Board | None = None,
+    is_choice: bool = False,
 ) -> tuple[str, ...]:
     """Sentences on how much `what`, such as "Nf3", gains or costs the side `colour`, and which facts explain it.
 
-    The facts are those that differ between the two `boards`, before and after the change, or after either of two moves
+    The facts are those that differ between the boards `before` and `after` the change, or after either of two moves
     where it `is_choice`; without boards there are none.
     """
     total = -change.change_cp if colour == BLACK else change.change_cp
@@ -312,12 +318,12 @@ def summarise_change(
         sentences = [f"{what} {'gains' if total > 0 else 'costs'} {fen.COLOUR_NAMES[colour]} {_in_pawns(total)}."]
     else:
         sentences = [f"{what} leaves the score as it is."]
-    if not boards:
+    if before is None or after is None:
         return tuple(sentences)
-    facts = facts_between({term.name: term.change_cp for term in change.terms}, *boards, is_choice)
-    before, after = map(balance, boards)
+    facts = facts_between({term.name: term.change_cp for term in change.terms}, before, after, is_choice)
     material = math.fsum(term.change_cp for term in change.terms if is_material(term.name))
-    if exchanged := _exchanged({kind: after[kind] - before[kind] for kind in after}, material):
+    was, now = balance(before), balance(after)
+    if exchanged := _exchanged({kind: now[kind] - was[kind] for kind in now}, material):
         facts.append(
             (f"in material {fen.COLOUR_NAMES[material < 0]} gains {exchanged.removesuffix(' more')}", material)
         )

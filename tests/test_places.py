@@ -99,6 +99,8 @@ CHANGES = [
     ("isolated pawn", "4k3/8/8/4p3/3P4/8/8/4K3", "4k3/8/8/8/3p4/8/8/4K3", set(), set()),  # it has been taken
     ("isolated pawn", "4k3/8/8/8/P1P5/3P4/8/4K3", "4k3/8/8/8/P7/1P1P4/8/4K3", {"d3"}, {"a4"}),
     ("open file", "4k3/8/8/8/8/8/8/R3K3", "4k3/8/8/8/8/8/8/1R2K3", set(), set()),  # from one to another
+    ("open file", "4k3/8/8/8/3R4/8/8/3RK3", "4k3/8/8/8/R7/8/7P/3RK3", set(), set()),  # another is still there
+    ("seventh rank", "4k3/R6R/8/8/8/8/8/4K3", "4k3/R7/8/8/8/7R/8/4K3", set(), set()),
     ("bishop pair", "4k3/8/8/8/8/8/8/2B1KB2", "4k3/8/8/8/8/8/8/4KB2", set(), {"c1"}),
     ("king shield", "4k3/8/8/8/8/8/5PPP/6K1", "4k3/8/8/8/8/8/5P1P/6K1", {"g1"}, set()),
     ("king shield", "4k3/8/8/8/8/8/5PPP/4K3", "4k3/8/8/8/8/8/5PPP/6K1", set(), set()),  # he goes to a shield

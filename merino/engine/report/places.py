@@ -245,7 +245,10 @@ def changed(kind: str, before: chess.Board, after: chess.Board, owner: chess.Col
         kind = before.piece_type_at(found.square) or chess.PAWN
         return not stays(found) and len(after.pieces(kind, owner)) != len(before.pieces(kind, owner))
 
+    said = [{sentence(kind, board, [each]) for each in STATED[kind].holds(board, owner)} for board in (before, after)]
     begins, ends = differing(kind, after, before, owner), differing(kind, before, after, owner)
+    ends = [found for found in ends if sentence(kind, before, [found]) not in said[1]]
+    begins = [found for found in begins if sentence(kind, after, [found]) not in said[0]]
     if kind != "bishop pair":  # which ends when a bishop is taken
         ends = [found for found in ends if kind != "king shield" and not is_taken(found)]
     if begins and ends:

@@ -221,7 +221,7 @@ def _terms(evaluation: Evaluation) -> list[dict[str, object]]:
             "group": each.group.title,
             "multiplier": each.group.multiplier,
             "sentence": each.sentence,
-            "phrases": [] if phrases.is_material(each.name) else phrases.phrases_of(each.name),  # in sentences
+            "phrases": phrases.phrases_of(each.name),  # in sentences
             "cells": [term.name for term in of[at]] if isinstance(each, registry.TermTable) else [],  # its weights
         }
         for each, at in of.to_read()

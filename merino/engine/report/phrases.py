@@ -25,8 +25,8 @@ from merino.eval.linear import registry, sets
 MIN_AHEAD = 3  # centipawns; less is no lead
 NOT_AHEAD = "Neither side is ahead."
 MIN_VALUE = 0.5  # centipawns; less is no material
-MIN_CHANGE = 5.0  # centipawns; smaller changes are not put into words
-MIN_STATED = 3.0  # centipawns; smaller parts are not put into words
+MIN_FACT = 5.0  # centipawns; facts that add less are not put into words
+MIN_STATED = 3.0  # centipawns of a score that are more than nothing
 MAX_NAMED = 3  # facts of a side
 MAX_CHANGES = 4  # facts
 MAX_NAMED_IN_GROUP = 2  # facts of a group
@@ -220,7 +220,7 @@ def largest_for_each_side(explanation: Explanation, record: np.ndarray) -> str:
         parts.append((f"material ({exchanged}) {_in_pawns(material)}", material))
     sentences = []
     for side, sign in zip(fen.COLOUR_NAMES, (1, -1), strict=True):
-        chosen = sorted((part for part in parts if sign * part[1] >= MIN_STATED), key=lambda part: -abs(part[1]))
+        chosen = sorted((part for part in parts if sign * part[1] >= MIN_FACT), key=lambda part: -abs(part[1]))
         if chosen:
             sentences.append(f"In {side}'s favour: {'; '.join(text for text, _ in chosen[:MAX_NAMED])}.")
     return " ".join(sentences)
@@ -243,7 +243,7 @@ def _groups(explanation: Explanation, board: chess.Board) -> Iterator[tuple[str,
     for group in registry.Group:
         net = explanation.group_net(group)
         if group is not registry.Group.MATERIAL:
-            facts = [text for text, cp in _stated(explanation, board, [group]) if cp * net >= MIN_STATED * abs(net)]
+            facts = [text for text, cp in _stated(explanation, board, [group]) if cp * net >= MIN_FACT * abs(net)]
             named = f" ({'; '.join(facts[:MAX_NAMED_IN_GROUP])})" if facts else ""
             yield f"{group.title.lower()}{named} {_in_pawns(net)}", net
 
@@ -327,6 +327,6 @@ def summarise_change(
         facts.append(
             (f"in material {fen.COLOUR_NAMES[material < 0]} gains {exchanged.removesuffix(' more')}", material)
         )
-    large = sorted((fact for fact in facts if abs(fact[1]) >= MIN_CHANGE), key=lambda fact: -abs(fact[1]))
+    large = sorted((fact for fact in facts if abs(fact[1]) >= MIN_FACT), key=lambda fact: -abs(fact[1]))
     said = (text for text, _ in _with_numbers(large[:MAX_CHANGES]))
     return (*sentences, *(f"{text[0].upper()}{text[1:]}." for text in said))

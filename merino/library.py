@@ -13,7 +13,7 @@ from merino.core.board import bitboard, game
 from merino.core.common import errors, work
 from merino.core.common.files import check_writable, user_path, writing
 from merino.engine.report.schema import PositionReport
-from merino.engine.search.limits import Limits
+from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import load_evaluation
@@ -33,9 +33,10 @@ from merino.match import runner, statistics
 from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
 from merino.match.games import MatchError
 from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
-from merino.study.analyser import analyser
+from merino.study.judge import by_search, judge_of
 from merino.study.reporting import report_position, report_setup, set_up, with_shapley, with_words
 from merino.study.shapley import MAX_ERROR, MIN_ERROR
+from merino.study.verdicts import with_verdict
 
 MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
 
@@ -75,7 +76,8 @@ def explain(
 ) -> PositionReport:
     """The report of a position, FEN or "startpos": score, terms, pieces, moves and summary, all from White's view.
 
-    With `limits` the moves and lines are those of a search, by `searcher` or a new one; without, nothing is searched.
+    With `limits` the moves and lines are those of a search, which also gives the verdict, a threat, and the claims in
+    them: by `searcher`, by the evaluation if one is given, or else by the strongest net; without, nothing is searched.
     An illegal position with a valid board is explained too, without moves. `evaluation` None is the one in use.
     For an evaluation without terms, such as a net, `terms` is empty, `without_terms` is set, and `words` put its score
     in the terms. With `shapley`, a standard error in centipawns, the pieces have their Shapley values, which add up to
@@ -91,7 +93,7 @@ def explain(
         True
 
     """
-    evaluation = _evaluation(evaluation)
+    by_strongest, evaluation = evaluation is None and searcher is None, _evaluation(evaluation)
     if shapley is not None:
         errors.real_number("shapley", shapley, MIN_ERROR, MAX_ERROR)
     errors.instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
@@ -101,8 +103,13 @@ def explain(
         record, report = setup.record, report_setup(setup, evaluation)
     else:
         position = game.as_position(position)
-        searches = None if limits is None else analyser(searcher or Searcher(evaluation=evaluation))
-        record, report = position.record, report_position(position, evaluation, searches, limits)
+        judge = None
+        if limits is not None and by_strongest:
+            judge = judge_of(None, DEFAULT_HASH_MB, 1)
+        elif limits is not None:
+            judge = by_search(searcher or Searcher(evaluation=evaluation), evaluation, evaluation.name)
+        record, report = position.record, report_position(position, evaluation, judge, limits)
+        report = report if judge is None or limits is None else with_verdict(report, position, judge, limits)
     report = with_words(report, record, evaluation)
     return report if shapley is None else with_shapley(report, record, evaluation, shapley)
 

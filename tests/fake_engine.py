@@ -3,8 +3,8 @@
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 600 ms;
 `silent` never answers, `stuck` never moves, `deaf` does not quit, `blank` puts a
 blank before its move, and `huge` has a score beyond all bounds; `sluggish` takes as long for a new game, which is no
-fault, and `counting` gives the moves to go as its score. `mute` gives no score, `liar` a line that is not legal, and `chances` names its chances of win, draw and loss. A fault that begins with
-`option` is said as such.
+fault, and `counting` gives the moves to go as its score. `mute` gives no score, `liar` a line that is not legal, and
+`chances` names its chances of win, draw and loss. A fault that begins with `option` is said as such.
 """
 
 import sys

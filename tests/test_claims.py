@@ -182,9 +182,9 @@ def test_a_threat_is_claimed_for_the_side_that_is_not_to_move():
     position = Position("r3k3/8/8/1N6/8/8/7P/4K3 b - - 0 1")
     passed = "r3k3/8/8/1N6/8/8/7P/4K3 w"
     prover = claims.Prover(judge({passed: ("Nc7+ Kd7 Nxa8", 300)}, otherwise=300), LIMITS)
-    said = claims.threat_text(position, prover)
-    assert said == (
-        "White threatens Nc7+: 1.Nc7+ forks the king on e8 and the rook on a8 and wins the rook on a8 "
-        "(1. Nc7+ Kd7 2. Nxa8)."
+    claim, line, _ = prover.threat(position)
+    assert claims.threat_text(claim, line) == (
+        "White threatens Nc7+: it forks the king on e8 and the rook on a8 and wins the rook on a8 "
+        "(2. Nc7+ Kd7 3. Nxa8)."
     )
     assert prover.threat(Position("4k3/8/8/8/8/8/4r3/4K3 w - - 0 1")) is None  # in check

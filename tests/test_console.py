@@ -53,7 +53,7 @@ def test_a_typed_move_is_played_and_answered(talk):
         (("level 0 0.000001 0", "level 0 0 0.0001", "time"), ("Usage: level", "limit: 2 s per move"), ""),
         (("force", "setboard 4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1", "O-O"), (), "c1f1"),
         (("force", "setboard r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "O-O"), (), "e1g1"),
-        (("eval", "terms"), ("BishopPairMidgame", "A knight near the centre"), ""),
+        (("eval static", "terms"), ("BishopPairMidgame", "A knight near the centre"), ""),
         (("perft 3",), ("e2e4: 600\n", "Nodes searched: 8902\n"), ""),
         (
             ("moves", "setboard 7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "Qf7", "moves"),
@@ -333,7 +333,7 @@ def test_piped_input_ends_with_exit_code_0(talk, script):
 
 def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only():
     assert "\r" in Talk(terminal.Terminal(colour=True, unicode=True, rewrites=True)).say("e4")
-    plain = Talk().say("e4", "d", "eval")
+    plain = Talk().say("e4", "d", "eval static")
     assert "\r" not in plain and "\x1b" not in plain and plain.isascii()
 
 

@@ -87,14 +87,16 @@ def test_what_is_typed_while_the_engine_thinks_stops_it_or_waits(talk, command, 
 
 def test_explain_shows_the_terms_a_move_changes(talk):
     assert "e4" in talk.say("explain startpos e4 --static")
-    assert "VAL_P" in talk.say("explain startpos") and "VAL_P" in talk.say("explain 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
-    text = talk.say("explain Nf3")
-    assert "\nNf3: 0.00 becomes +" in text
+    assert "VAL_P" in talk.say("explain startpos --static") and "VAL_P" in talk.say(
+        "explain 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 --static"
+    )
+    text = talk.say("explain Nf3 --static")
+    assert text.startswith("Nf3: 0.00 becomes +")
     assert "KnightCenter" in text and "VAL_P" not in text
     assert talk.moves == []
     talk.say(f"setboard {CAPTURES}")
     talk.say(f"weights load {ONE_PHASE}")
-    assert "VAL_P                  +100.0" in talk.say("explain exd5")
+    assert "VAL_P                  +100.0" in talk.say("explain exd5 --static")
 
 
 def test_the_console_explains_with_the_options_of_the_shell(talk, capsys):
@@ -102,7 +104,7 @@ def test_the_console_explains_with_the_options_of_the_shell(talk, capsys):
     weights = str(talk.session.runtime.weights_file)
     for typed, shell, words in (
         ("explain exd5 --static --shapley --json", explaining.run_explain, ["exd5", "--static", "--shapley", "--json"]),
-        ("explain --shapley --json", explaining.run_explain, ["--shapley", "--json"]),
+        ("explain --static --shapley --json", explaining.run_explain, ["--static", "--shapley", "--json"]),
         (
             "compare exd5 Ke2 --static --shapley --json",
             explaining.run_compare,
@@ -116,7 +118,7 @@ def test_the_console_explains_with_the_options_of_the_shell(talk, capsys):
     ):
         assert shell([CAPTURES, *words, "--weights", weights]) == 0
         assert json.loads(talk.say(typed)) == json.loads(capsys.readouterr().out)
-    assert "--error CP" in talk.say("explain -h") and "--threat" not in talk.say("moves -h")
+    assert "--error CP" in talk.say("explain -h") and "--judge" not in talk.say("moves -h")
     for typed in ("explain --shaply", "explain exd5 Ke2", "moves --error 0", "moves eval search", "compare exd5"):
         assert f"Usage: {typed.split()[0]} " in talk.say(typed)
     assert talk.moves == []
@@ -126,11 +128,11 @@ def test_eval_takes_another_weights_file(talk, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text(AFTER_TRAINING.read_text().replace("KnightCenter           27", "KnightCenter 13"))
     talk.say(f"weights load {AFTER_TRAINING}")
-    assert "KnightCenter             13" in talk.say(f"eval {other}")
-    assert "KnightCenter             27" in talk.say("eval")
+    assert "KnightCenter             13" in talk.say(f"eval static {other}")
+    assert "KnightCenter             27" in talk.say("eval static")
     assert "Cannot read weights file" in talk.say("eval nowhere.txt")
-    assert talk.say("eval learned") == talk.say(f"eval {SHIPPED / 'learned.txt'}")
-    assert "learned.txt" in talk.say("explain --beside learned")
+    assert talk.say("eval static learned") == talk.say(f"eval static {SHIPPED / 'learned.txt'}")
+    assert "learned.txt" in talk.say("explain --static --beside learned")
 
 
 def test_an_option_takes_the_name_of_a_file_in_quotes(talk, tmp_path):
@@ -171,8 +173,11 @@ def test_text_keeps_within_the_width_of_the_terminal(width, monkeypatch):
         ((f"setboard {CAPTURES}", "see Ke2"), ("Ke2 neither wins nor loses anything by exchange.\n",)),
         ((f"setboard {CAPTURES}", "see Nf3", "see"), ("White has no knight", "Usage: see MOVE")),
         (("weights load learned", "weights load nowhere"), (str(SHIPPED / "learned.txt"), "Cannot read weights file")),
-        (("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1", "threat"), ("White threatens Rxa2: the knight on a2 can be",)),
-        (("threat", "threat e4"), ("There is no threat.\n", "Usage: threat")),
+        (
+            ("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1", "sn 2000", "threat"),
+            ("White threatens Rxa2: it takes",),
+        ),
+        (("sn 2000", "threat", "threat e4"), ("No threat could be proved.\n", "Usage: threat")),
         (("setboard 4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", "threat"), ("In check no threat is looked for.\n",)),
         (("pieces",), ("Removal", "Attributed", "Shapley")),
         ((f"setboard {CAPTURES}", "pieces d5"), ("  Shapley  ",)),

@@ -1,6 +1,7 @@
 """Moves explained and ranked, two sets of weights compared: in a shell and at the console."""
 
 import json
+import re
 from pathlib import Path
 
 import chess
@@ -18,7 +19,7 @@ from merino.eval.families import load as load_evaluation
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import SHIPPED, as_mapping, load, render
-from merino.study.analyser import analyser
+from merino.study.judge import by_search
 from merino.study.reporting import compare_weights, report_moves, report_position
 from merino.study.text import render_move, render_two_weights
 from tests.talk import Talk
@@ -108,7 +109,10 @@ def test_a_board_without_room_for_a_king_is_refused(shell) -> None:
 def test_a_line_ends_with_its_evaluation(text: str, weights: np.ndarray, searcher: Searcher) -> None:
     position = Position(MIDDLEGAME)
     move = read_move(position, text)
-    report = report_moves(position, [move], LinearEvaluation(weights, K), analyser(searcher), Limits(nodes=4000))
+    evaluation = LinearEvaluation(weights, K)
+    judge = by_search(searcher, evaluation)
+    (found,) = judge.analyse(position, Limits(nodes=4000, search_moves=[move]))
+    report = report_moves(position, [move], evaluation, {move: found}, judge)
     line = report.line_of(report.moves[0])
     assert line.score == report.moves[0].score
     board = chess.Board(MIDDLEGAME)
@@ -124,7 +128,8 @@ def test_a_line_ends_with_its_evaluation(text: str, weights: np.ndarray, searche
 
 def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, searcher: Searcher) -> None:
     position, limits, before = Position(MATE_IN_ONE), Limits(nodes=5000), (searcher.multipv, searcher.is_analysing)
-    moves = report_position(position, LinearEvaluation(weights, K), analyser(searcher), limits).moves
+    evaluation = LinearEvaluation(weights, K)
+    moves = report_position(position, evaluation, by_search(searcher, evaluation), limits).moves
     assert (searcher.multipv, searcher.is_analysing) == before
     assert (moves[0].san, moves[0].score.text, moves[0].rank) == ("Ra8#", "+M1", 1)
     assert len(moves) == len(position.legal_moves)
@@ -138,7 +143,7 @@ def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, sea
 )
 def test_a_move_that_ends_the_game_gains_nothing_more(move: str, said: str, shell) -> None:
     printed = shell("explain", "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", move, "--depth", "1")
-    assert printed.endswith(f"{said}\n") and "gains" not in printed and "Searched" not in printed
+    assert printed.endswith(f"{said}\n") and " gains " not in printed and " at depth " not in printed
 
 
 def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:
@@ -174,10 +179,10 @@ def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, shell) -> N
     path = tmp_path / "positions.epd"
     path.write_text(f'# two\n{MIDDLEGAME}\n\n{MATE_IN_ONE.rsplit(" ", 2)[0]} bm Ra8#; id "mate";\n')
     assert [position.fen() for position in read_positions(path)] == [MIDDLEGAME, MATE_IN_ONE]
-    printed = shell("explain", str(path), "--json")
+    printed = shell("explain", str(path), "--json", "--static")
     assert [entry["fen"] for entry in printed] == [MIDDLEGAME, MATE_IN_ONE]
     assert all(len(entry["terms"]) == len(TERMS) and entry["pieces"] for entry in printed)
-    text = shell("explain", str(path), "--pieces", "--sort", "--hide-zero", "--ascii")
+    text = shell("explain", str(path), "--pieces", "--sort", "--hide-zero", "--ascii", "--nodes", "1000")
     assert text.isascii() and text.count("Score, centipawns for White") == text.count("Removal: ") == 2
     assert max(map(len, text.splitlines())) <= 80
 
@@ -216,14 +221,17 @@ def test_the_order_of_two_moves_does_not_count(shell) -> None:
 
 
 def test_the_usual_start_may_be_named_instead_of_its_fen(shell) -> None:
-    for command, *words in (["explain"], ["explain", "e4"], ["compare", "e4", "d4", "--nodes", "500"]):
+    for command, *words in (
+        ["explain", "--static"],
+        ["explain", "e4", "--static"],
+        ["compare", "e4", "d4", "--nodes", "500"],
+    ):
         assert shell(command, "startpos", *words, "--json")["fen"] == Position().fen()
 
 
 FAULTY_COMMANDS = [
     (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
     (run_explain, [MIDDLEGAME, "d5", "h3"], "expected one move"),
-    (run_explain, [MIDDLEGAME, "d5", "--threat"], "--threat is for a position, not for a move in it"),
     (run_explain, [MIDDLEGAME, "d5", "--hide-zero"], "--hide-zero is for a position, not for a move in it"),
     (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
     (run_explain, ["nowhere.epd"], "'nowhere.epd' is not a FEN, and cannot be read as a file"),
@@ -256,8 +264,9 @@ def test_a_faulty_line_of_a_file_is_named(tmp_path: Path, shell) -> None:
 
 def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
     talk = Talk()
+    talk.say("sn 1000")
     text = talk.say("explain Nf3")
-    assert "Nf3 gains White" in text and "Searched: +0.25 for White at depth 3, 1. Nf3" in text
+    assert text.startswith("Nf3 is ") and re.search(r"\nNf3: [+-]?0\.\d\d for White at depth \d+, 1\. Nf3", text)
     assert talk.say("explain knight to f3") == text and "stands in the way" in talk.say("explain castle kingside")
     assert "Nf3 and e4" in talk.say("compare Nf3 e4").replace("\n", " ")
     assert "there is no square g9" in talk.say("compare e4 Bg9")
@@ -271,8 +280,8 @@ def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
     assert talk.moves == []
     assert "KnightCenter" in talk.say("pieces b1") and "cannot be removed" in talk.say("pieces e1")
     assert "There is no piece on e5" in talk.say("pieces e5")
-    assert json.loads(talk.say("eval json"))["static"]["score_cp"] == 0
-    assert "VAL_P" not in talk.say("eval hide-zero") and "VAL_P" in talk.say("eval sort")
+    assert json.loads(talk.say("eval static json"))["static"]["score_cp"] == 0
+    assert "VAL_P" not in talk.say("eval hide-zero") and "VAL_P" in talk.say("eval sort static")
 
 
 def test_two_sets_of_terms_are_compared_by_the_terms_of_both() -> None:

@@ -38,7 +38,7 @@ CROWDED = "qqqqqqqq/qqqqqqqk/8/8/{}/8/QQQQQQQQ/KQQQQQQQ w - - 0 1"  # with as ma
 @pytest.mark.parametrize("kind", ["net", "piece_net"])
 def test_a_net_values_any_board_with_32_men_and_refuses_more(kind: str, request, shell) -> None:
     evaluation = request.getfixturevalue(kind)
-    assert len(shell("explain", CROWDED.format("8"), "--evalfile", evaluation, "--json")["pieces"]) == 32
+    assert len(shell("explain", CROWDED.format("8"), "--evalfile", evaluation, "--json", "--static")["pieces"]) == 32
     for option in ("--evalfile", "--beside"):
         said = shell("explain", CROWDED.format("N7"), option, evaluation, status=1)
         assert said.endswith("a net counts 32 men at most, and here are 33\n")
@@ -61,17 +61,17 @@ def test_a_net_explains_a_position_next_to_the_terms(net: str, shell) -> None:
 
 
 def test_the_text_of_a_net_shows_score_pieces_and_the_terms(net: str, shell) -> None:
-    text = shell("explain", MIDDLEGAME, "--evalfile", net, "--pieces")
+    text = shell("explain", MIDDLEGAME, "--evalfile", net, "--pieces", "--static")
     for part in ("By the terms the position is even", "Q  9.00", "Score for White 0.00 by ", "In pawns for the owner"):
         assert part in text, part
-    assert "Mobility" not in text and "a known draw" in shell("explain", DRAW, "--evalfile", net)
+    assert "Mobility" not in text and "a known draw" in shell("explain", DRAW, "--evalfile", net, "--static")
 
 
 def test_a_piece_value_net_shows_its_value_of_each_piece(piece_net: str, shell) -> None:
     report = shell("explain", MIDDLEGAME, "--evalfile", piece_net, "--json", "--static")
     total = sum(piece["attributed_cp"] for piece in report["pieces"]) + report["shared_cp"]
     assert total == pytest.approx(report["static"]["sum_cp"])
-    beside = shell("explain", MIDDLEGAME, "--beside", piece_net, "--json")
+    beside = shell("explain", MIDDLEGAME, "--beside", piece_net, "--json", "--static")
     own = {piece["square"]: piece["attributed_cp"] for piece in report["pieces"]}
     assert {piece["square"]: piece["attributed_cp"] for piece in beside["beside"]["pieces"]} == own
     assert len(beside["terms"]) == len(TERMS) and beside["static"]["score_cp"] != beside["beside"]["score_cp"]
@@ -104,7 +104,7 @@ def test_a_net_and_the_terms_are_compared(net: str, turned: bool, shell) -> None
 def test_games_are_annotated_by_a_net(net: str, tmp_path: Path, shell) -> None:
     games = tmp_path / "g.pgn"
     games.write_text("1. e4 d5 2. exd5 Qxd5 3. Nc3 Qxg2 4. Bxg2 *\n")
-    assert "3... Qxg2 $4" in shell("annotate", str(games), "--evalfile", net, "--nodes", "300")
+    assert "3... Qxg2 $4" in shell("annotate", str(games), "--judge", net, "--nodes", "300")
 
 
 def test_piece_values_of_a_net_are_shown_by_phase(piece_net: str, shell) -> None:

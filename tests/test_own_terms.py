@@ -68,7 +68,7 @@ def test_a_weights_file_for_it_has_the_weights_of_the_base_and_the_new_term(own,
 
 
 def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own, weights, capsys):
-    assert main(["explain", ON_THE_RIM, "--weights", str(weights), "--json"]) == 0
+    assert main(["explain", ON_THE_RIM, "--weights", str(weights), "--json", "--static"]) == 0
     report = json.loads(capsys.readouterr().out)
     (line,) = [each for each in report["terms"] if each["name"] == "KnightOnRim"]
     assert line["net_cp"] == pytest.approx(-60), "one knight, 50 centipawns, a group of 1.2"
@@ -112,11 +112,11 @@ def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own
     path = tmp_path / "mine.txt"
     path.write_text("set mine\nRookByPawns_7 30 10\n")
     fen = "4k3/ppppppp1/8/8/8/8/PPPPPPPP/R3K2R w - - 0 1"
-    assert main(["explain", fen, "--weights", str(path), "--json"]) == 0
+    assert main(["explain", fen, "--weights", str(path), "--json", "--static"]) == 0
     report = json.loads(capsys.readouterr().out)
     (line,) = [each for each in report["terms"] if each["name"] == "RookByPawns"]
     assert (line["white_cp"], line["black_cp"], line["weight"]) == (0, 0, 1), "eight pawns, and no rook of Black's"
-    assert main(["explain", fen.replace("PPPPPPPP", "PPPPPPP1"), "--weights", str(path), "--json"]) == 0
+    assert main(["explain", fen.replace("PPPPPPPP", "PPPPPPP1"), "--weights", str(path), "--json", "--static"]) == 0
     report = json.loads(capsys.readouterr().out)
     (line,) = [each for each in report["terms"] if each["name"] == "RookByPawns"]
     assert 20 < line["white_cp"] < 60, "two rooks, 10 each in the endgame and 30 in the middlegame"

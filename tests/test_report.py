@@ -23,7 +23,7 @@ from merino.learn.procedure import InstallOutcome, LearnResult, Verdict
 from merino.match.games import Tally
 from merino.match.runner import MatchResult
 from merino.study import reporting
-from merino.study.analyser import analyser
+from merino.study.judge import by_search
 from merino.study.reporting import report_moves, report_position
 from tools.report_schema import schema
 
@@ -39,7 +39,8 @@ POSITIONS = [MIDDLEGAME, BLACK_TO_MOVE, OPPOSITE_BISHOPS, MATE_IN_ONE, MATED]
 KEYS = {
     "": (
         "version fen to_move fault ending evaluation k static search terms without_terms groups pieces shared_cp"
-        " shared_terms moves summary beside shapley baseline score words"
+        " shared_terms moves summary beside shapley baseline score words verdict"
+        " threat claims"
     ),
     "static": (
         "score_cp sum_cp non_term_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame stage"
@@ -74,7 +75,7 @@ def searched() -> PositionReport:
 
 
 def searched_report(fen: str) -> PositionReport:
-    return report_position(Position(fen), default(), analyser(Searcher(hash_mb=1)), Limits(nodes=20_000))
+    return report_position(Position(fen), default(), by_search(Searcher(hash_mb=1), default()), Limits(nodes=20_000))
 
 
 @pytest.mark.parametrize("fen", POSITIONS)
@@ -180,10 +181,10 @@ def test_explain_prints_reports_as_json(tmp_path: Path, capsys: pytest.CaptureFi
         assert run_explain([*arguments, "--json", "--hash", "1"]) == 0
         return json.loads(capsys.readouterr().out)
 
-    assert printed(MIDDLEGAME) == report(MIDDLEGAME).to_dict()
+    assert printed(MIDDLEGAME, "--static") == report(MIDDLEGAME).to_dict()
     path = tmp_path / "positions.epd"
     path.write_text(f"{MIDDLEGAME}\n{MATE_IN_ONE}\n")
-    assert printed(str(path)) == [report(MIDDLEGAME).to_dict(), report(MATE_IN_ONE).to_dict()]
+    assert printed(str(path), "--static") == [report(MIDDLEGAME).to_dict(), report(MATE_IN_ONE).to_dict()]
     assert printed(MATE_IN_ONE, "--nodes", "3000")["search"]["score"]["mate"] == 1
     assert printed(MATE_IN_ONE, "--nodes", "3000", "--static")["search"] is None
     moves = [read_move(Position(MIDDLEGAME), "h3")]
@@ -203,11 +204,14 @@ def doctored(found: PositionReport) -> PositionReport:
     )
 
 
+DOCTORED = ("Courage", "-4321.5", "A sentence that nobody makes.")
+
+
 @pytest.mark.parametrize(
     ("words", "marks"),
     [
-        (["explain", MIDDLEGAME, "--pieces"], {"Courage", "-4321.5", "1234", "A sentence that nobody makes."}),
-        (["explain", MIDDLEGAME, "--json"], {"Courage", "-4321.5", "1234", "Xz9", "A sentence that nobody makes."}),
+        (["explain", MIDDLEGAME, "--static", "--pieces"], {*DOCTORED, "1234"}),
+        (["explain", MIDDLEGAME, "--static", "--json"], {*DOCTORED, "1234", "Xz9"}),
         (["explain", MIDDLEGAME, "h3", "--static"], {"Xz9", "+543.21"}),
         (["explain", MIDDLEGAME, "h3", "--static", "--json"], {"Xz9", "54321"}),
         (["compare", MIDDLEGAME, "h3", "d5", "--static"], {"Xz9", "+543.21"}),

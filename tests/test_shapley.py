@@ -136,7 +136,7 @@ def test_a_quiet_move_changes_least_where_it_does_nothing() -> None:
 
 
 def test_json_of_explain_has_the_values_and_the_words_of_a_net(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", MIDDLEGAME, "--evalfile", "gen12", "--shapley", "--error", "20", "--json"]) == 0
+    assert main(["explain", MIDDLEGAME, "--evalfile", "gen12", "--shapley", "--error", "20", "--json", "--static"]) == 0
     found = json.loads(capsys.readouterr().out)
     total = found["baseline"] + sum(piece["value"] for piece in found["shapley"].values())
     assert total == pytest.approx(found["score"]) and found["score"] == found["static"]["score_cp"]
@@ -146,7 +146,7 @@ def test_json_of_explain_has_the_values_and_the_words_of_a_net(capsys: pytest.Ca
 
 
 def test_text_of_explain_shows_a_board_of_values(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", ENDGAME, "--shapley"]) == 0
+    assert main(["explain", ENDGAME, "--shapley", "--static"]) == 0
     shown = capsys.readouterr().out
     assert "(exact)" in shown and "without any +0.0: score +" in shown
 

@@ -233,7 +233,7 @@ def test_a_damaged_account_of_a_net_is_reported_and_one_of_another_is_no_hindran
     renamed = tmp_path / "renamed.account.json"
     renamed.write_bytes(content_of(replace(account_for(load_evaluation("gen12")), net=file.digest(file.load_net(net)))))
     assert account_for(load_evaluation(str(net))) == load_account(renamed)
-    assert shell("explain", START_FEN, "--evalfile", str(net))
+    assert shell("explain", START_FEN, "--evalfile", str(net), "--static")
 
 
 @pytest.mark.parametrize("name", sets.SETS)

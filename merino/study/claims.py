@@ -19,12 +19,11 @@ from typing import NamedTuple
 
 import chess
 
-from merino.core.board.bitboard import WHITE
-from merino.core.board.fen import COLOUR_NAMES
+from merino.core.board.fen import COLOUR_NAMES, MAX_COUNTER
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.common.text import counted
-from merino.engine.notation.san import as_chess_move, board_of, score_text
-from merino.engine.report import phrases, places, schema
+from merino.engine.notation.san import as_chess_move, board_of
+from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Line, Score
 from merino.study import tactics
 from merino.study.judge import Judge
@@ -151,7 +150,7 @@ class Course:
         return schema.GainReport(pawns, next(ply for ply, kept in least.items() if kept == pawns))
 
     def _secured(self, ply: int) -> int | None:
-        """What the side that begins it has won and keeps after so many plies; None in the midst of an exchange.
+        """What the side that begins it has won and keeps after so many plies; None during an exchange.
 
         If it is the side's turn there, it can save one man: only the second largest capture counts.
         """
@@ -218,7 +217,8 @@ class Prover:
         if board.is_check() or not position.legal_moves:
             return None
         board.push(chess.Move.null())  # its counters may get beyond those that a FEN may have
-        passed = Position(f"{board.epd()} {min(board.halfmove_clock, FIFTY_MOVES)}", position.chess960)
+        counters = f"{min(board.halfmove_clock, FIFTY_MOVES)} {min(board.fullmove_number, MAX_COUNTER)}"
+        passed = Position(f"{board.epd()} {counters}", position.chess960)
         if not passed.legal_moves:
             return None
         for line in self.judge.analyse(passed, self.limits):
@@ -235,8 +235,9 @@ class Prover:
             if (claim := self._mate(course)) is not None:
                 yield claim, TACTICS["mate"][is_missed], course
         loss = int(best.score) + int(own.score)
-        if best.score > 0 and (claim := self._draw(own)) is not None:
-            yield claim, DRAW_ALLOWED, own
+        drawing = own if own.moves else Course(best.start, (played,), Score(-own.score))
+        if best.score > 0 and (claim := self._draw(drawing)) is not None:
+            yield claim, DRAW_ALLOWED, drawing
         taken = tactics.balance(own.boards[0], best.side) - tactics.balance(best.boards[0], best.side)
         lost, won = (0 if course.gain is None else course.gain.pawns for course in (own, best))
         net = lost - taken
@@ -383,19 +384,8 @@ class Prover:
         )
 
     def _proof(self, before: Score, after: Score, turn: int) -> schema.ProofReport:
-        return schema.ProofReport(
-            self.judge.name, self.limits.nodes or 0, *(self._score(score, turn) for score in (before, after))
-        )
-
-    def _score(self, score: Score, turn: int) -> schema.ScoreReport:
-        """A score for the side `turn`, from White's view."""
-        sign, text, share = 1 if turn == WHITE else -1, score_text(score, turn), self.judge.expected(score)
-        expected = share if turn == WHITE else 1 - share
-        if score.mate == 0:
-            return schema.ScoreReport(None, 0, "mate", float((score > 0) == (turn == WHITE)))
-        if score.mate is not None:
-            return schema.ScoreReport(None, sign * score.mate, text, expected)
-        return schema.ScoreReport(sign * int(score), None, text, expected)
+        scores = (static.report_score(score, turn, self.judge.expected) for score in (before, after))
+        return schema.ProofReport(self.judge.name, self.limits.nodes or 0, *scores)
 
 
 def best_after(position: Position, move: int) -> Position:
@@ -543,8 +533,8 @@ def _by_anything(course: Course, gain: schema.GainReport) -> tuple[Sequence[ches
         return None
     largest = max(falls, key=lambda fall: tactics.WORTH[fall[1]])[0]
     spoils, first = _spoils(course, gain), tactics.piece_name(course.boards[0], falls[0][0])
-    if len(falls) == 1:
-        return (largest,), f"{course.opening} wins {spoils}"
+    if len(falls) == 1 or spoils.startswith(f"the {first}"):
+        return (falls[0][0] if spoils.startswith(f"the {first}") else largest,), f"{course.opening} wins {spoils}"
     return (falls[0][0],), f"{course.opening} wins {spoils}: the {first} falls first"
 
 
@@ -696,13 +686,11 @@ def _text(start: Position, line: Sequence[str]) -> str:
     return board_of(start).variation_san([as_chess_move(move, start.chess960) for move in start.copy().push_all(line)])
 
 
-def threat_text(position: Position, prover: Prover) -> str | None:
-    """What the other side threatens, as a sentence with the line; None if nothing is proved."""
-    found = prover.threat(position)
-    if found is None:
-        return None
-    claim, course, _ = found
-    side = COLOUR_NAMES[0 if course.side else 1]
+def threat_text(claim: schema.ClaimReport, course: Course) -> str:
+    """What the other side threatens, as a sentence with the line."""
+    side, line = COLOUR_NAMES[0 if course.side else 1], course.text(len(claim.line))
     if claim.kind == "mate":
-        return f"{side} threatens mate in {(len(claim.line) + 1) // 2}: {course.text(len(claim.line))}."
-    return f"{side} threatens {course.boards[0].san(course.made[0])}: {claim.text} ({course.text(len(claim.line))})."
+        return f"{side} threatens mate in {(len(claim.line) + 1) // 2}: {line}."
+    name = course.boards[0].san(course.made[0])
+    what = f"it{claim.text.removeprefix(course.opening)}" if claim.text.startswith(course.opening) else claim.text
+    return f"{side} threatens {name}: {what} ({line})."

@@ -7,8 +7,9 @@ not count; and of several kings of a side, the first one counting from a1 is the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 
 import chess
@@ -26,7 +27,8 @@ from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import Explanation
 from merino.study import accounts, errors
-from merino.study.analyser import Analyser
+from merino.study.analyser import expected_of
+from merino.study.judge import Judge
 from merino.study.lines import follow
 from merino.study.shapley import DEFAULT_ERROR, shapley_values
 
@@ -37,22 +39,22 @@ TAIL = 6  # plies at the end of a line among which its last quiet position is lo
 def report_position(
     position: game.Position,
     evaluation: Evaluation,
-    analyser: Analyser | None = None,
+    judge: Judge | None = None,
     limits: Limits | None = None,
     shapley: float | None = None,
 ) -> schema.PositionReport:
-    """The report of a position and all its legal moves: by the evaluation, or by an analyser's search within `limits`.
+    """The report of a position and all its legal moves: by the evaluation, or by a judge's search within `limits`.
 
     With `shapley`, a standard error in centipawns, it has the Shapley values of the pieces before and after each move.
     Raises StudyError where the search was too short for all moves.
     """
     moves = position.legal_moves
     found = dict[int, Line]()
-    if analyser and moves:
-        found = {line.pv[0]: line for line in analyser(position, limits or Limits(), len(moves))}
+    if judge and moves:
+        found = {line.pv[0]: line for line in judge.analyse(position, limits or Limits(), len(moves))}
         if len(found) < len(moves):
             raise errors.StudyError(f"the search was too short for all {len(moves)} moves")
-    report = _with_moves(position, moves, evaluation, found)
+    report = _with_moves(position, moves, evaluation, found, judge)
     if shapley is not None:
         report = _with_pieces(report, position, moves, evaluation, shapley)
     return replace(report, moves=tuple(sorted(report.moves, key=lambda move: (move.rank, move.san))))
@@ -78,22 +80,17 @@ def report_moves(
     position: game.Position,
     moves: Sequence[Move],
     evaluation: Evaluation,
-    analyser: Analyser | None = None,
-    limits: Limits | None = None,
+    found: Mapping[int, Line] | None = None,
+    judge: Judge | None = None,
     with_pieces: bool = False,
     shapley: float | None = None,
 ) -> schema.PositionReport:
-    """The report of a position and of some of its legal moves, in their order, each searched by itself within `limits`.
+    """The report of a position and of some of its legal moves, in their order, with the lines that a judge has found.
 
     With `with_pieces` each move has its changes of the pieces, with `shapley` also those of their Shapley values, of
-    this standard error in centipawns. A search too short for a line leaves that out.
+    this standard error in centipawns.
     """
-    found = dict[int, Line]()
-    if analyser:
-        for move in moves:
-            for line in analyser(position, replace(limits or Limits(), search_moves=[move])):
-                found[move] = line
-    report = _with_moves(position, moves, evaluation, found)
+    report = _with_moves(position, moves, evaluation, found or {}, judge)
     if not with_pieces and shapley is None:
         return report
     return _with_pieces(report, position, moves, evaluation, shapley)
@@ -157,10 +154,15 @@ def with_words(report: schema.PositionReport, record: np.ndarray, evaluation: Ev
 
 
 def _with_moves(
-    position: game.Position, moves: Sequence[Move], evaluation: Evaluation, found: Mapping[int, Line]
+    position: game.Position,
+    moves: Sequence[Move],
+    evaluation: Evaluation,
+    found: Mapping[int, Line],
+    judge: Judge | None,
 ) -> schema.PositionReport:
     """The report with these moves and what has been found of them, ranked by search if all were searched."""
     report = report_alone(position, evaluation)
+    expected = partial(expected_of, evaluation=evaluation) if judge is None else judge.expected
     before, board = evaluation.explain(position.record), board_of(position)
     sign = 1 if position.turn == WHITE else -1
     ends = [evaluation.explain(_after(position, [move]).record) for move in moves]
@@ -175,7 +177,7 @@ def _with_moves(
             rank=rank,
             san=name,
             uci=position.uci(move),
-            score=static.report_score(found[move].score, position.turn, evaluation) if move in found else None,
+            score=static.report_score(found[move].score, position.turn, expected) if move in found else None,
             expected_score=end.expected_score,
             change=static.report_change(before, end),
             pv=san_line(board, found[move].pv) if move in found else "",
@@ -185,7 +187,9 @@ def _with_moves(
     ]
     searched = [(found[move], each) for move, each in zip(moves, reports, strict=True) if move in found]
     searched.sort(key=lambda pair: (pair[1].rank, pair[1].san))
-    return replace(report, search=_search(position, evaluation, before, searched[:LINES]), moves=tuple(reports))
+    return replace(
+        report, search=_search(position, evaluation, before, searched[:LINES], expected), moves=tuple(reports)
+    )
 
 
 def _search(
@@ -193,6 +197,7 @@ def _search(
     evaluation: Evaluation,
     before: Explanation,
     searched: Sequence[tuple[Line, schema.MoveReport]],
+    expected: Callable[[Score], float],
 ) -> schema.SearchReport | None:
     """The result of the search with its best lines; None if there is none."""
     if not searched:
@@ -206,7 +211,7 @@ def _search(
                 depth=line.depth,
                 text=san_line(board_of(position), moves),
                 moves=tuple(move for _, move in named_moves(position, moves)),
-                score=static.report_score(line.score, position.turn, evaluation),
+                score=static.report_score(line.score, position.turn, expected),
                 change=static.report_change(before, end),
             )
         )

@@ -22,20 +22,23 @@ MIN_GAIN = 1.0  # centipawns; smaller changes of a piece are not listed
 
 
 def render_move(report: schema.PositionReport, move: schema.MoveReport, width: int, ending: str | None = None) -> str:
-    """The changes by a move of the report: at once, at the end of its line, and for each piece.
+    """The verdict on a move of the report, then what its line changes by the terms, or it at once, and the pieces.
 
-    Of one that ends the game, `ending` says how, in place of what it gains and of its line.
+    Of one that ends the game, `ending` says how, in place of what it changes.
     """
-    colour = _colour(report)
-    rows = [f"{move.san}: {render_change(move.change)}"]
+    colour, line = _colour(report), report.line_of(move)
+    rows = [*_wrapped(report.verdict, width), ""] if report.verdict else []
     now, after = phrases.boards_after(report.fen, [], [move.uci])
-    rows += _wrapped(ending or " ".join(phrases.summarise_change(move.change, move.san, colour, now, after)), width)
-    line = None if ending else report.line_of(move)
-    if line:
-        rows += ["", *_wrapped(f"Searched: {_searched(line)}", width)]
+    if ending:
+        rows += _wrapped(ending, width)
+    elif line:
+        rows += _wrapped(f"{move.san}: {_searched(line)}", width)
         rows.append(f"At the end of this line {render_change(line.change)}")
         end = next(phrases.boards_after(report.fen, line.moves))
         rows += _wrapped(" ".join(phrases.summarise_change(line.change, "The line", colour, now, end)), width)
+    else:
+        rows.append(f"{move.san}: {render_change(move.change)}")
+        rows += _wrapped(" ".join(phrases.summarise_change(move.change, move.san, colour, now, after)), width)
     if move.pieces is not None:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)]
     return "\n".join(rows)
@@ -96,8 +99,8 @@ def _searched(line: schema.LineReport) -> str:
     return f"{line.score.text} for White at depth {line.depth}, {line.text}"
 
 
-def render_two_moves(report: schema.PositionReport, width: int, reasons: Sequence[str] = ()) -> str:
-    """The two moves of a report side by side: the change of each term, the difference, and `reasons` in sentences."""
+def render_two_moves(report: schema.PositionReport, width: int) -> str:
+    """The verdict on the two moves of a report, then their lines, and side by side what they change by each term."""
     first, second = report.moves
     lines = [line for move in report.moves if (line := report.line_of(move))]
     pairs = [(first.change, second.change)]
@@ -105,16 +108,18 @@ def render_two_moves(report: schema.PositionReport, width: int, reasons: Sequenc
     if len(lines) == len(report.moves):
         pairs.append((lines[0].change, lines[1].change))
         titles.append("at the end of the line")
-    names = f"{first.san[:_SAN]:>9}{second.san[:_SAN]:>9}{'differ':>9}"
-    rows = ["What changes, in centipawns for White", " " * _NAME + "".join(f"{title:^27}" for title in titles)]
-    rows += [" " * _NAME + names * len(pairs), *_rows_of_two([term.name for term in report.terms], pairs)]
+    rows = [*_wrapped(report.verdict, width), ""] if report.verdict else []
     for move in report.moves:
         if line := report.line_of(move):
             rows += _wrapped(f"{move.san}: {_searched(line)}", width)
-    rows += _wrapped(" ".join(reasons or instead_of(report)), width)
+    names = f"{first.san[:_SAN]:>9}{second.san[:_SAN]:>9}{'differ':>9}"
+    rows += ["", "What changes by the terms, in centipawns for White"]
+    rows += [" " * _NAME + "".join(f"{title:^27}" for title in titles), " " * _NAME + names * len(pairs)]
+    rows += _rows_of_two([term.name for term in report.terms], pairs)
+    rows += [] if report.verdict else _wrapped(" ".join(instead_of(report)), width)
     for move in report.moves:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)] if move.pieces is not None else []
-    return "\n".join(row.rstrip() for row in rows)
+    return "\n".join(row.rstrip() for row in rows).lstrip()
 
 
 def instead_of(report: schema.PositionReport) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from merino.formats import pgn_games, sources
 
 MAX_ENTRIES = 10**9
 MAX_PERFT_DEPTH = 10
-EVAL_OPTIONS = ("sort", "groups", "hide-zero", "json")
+EVAL_OPTIONS = ("sort", "groups", "hide-zero", "static", "json")
 TEXT_COLUMN, OPTION_COLUMN = 27, 32
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
 OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
@@ -481,12 +481,11 @@ def _nth_game(source: sources.Source, number: int) -> tuple[games.Loaded | None,
 
 @command("eval", Section.EXPLAIN, "[FILE] [HOW ...]")
 def evaluation(session: Session, arguments: str) -> None:
-    """Show the value of each term for each side, and the total.
+    """Say who is better by a short search, and show the value of each term for each side before any move.
 
-    This is the static evaluation, without a search, by the weights in use or by those of a file, which may be named as
-    in weights/; a net is described by the terms that come nearest to it. `eval sort` puts the largest terms first,
-    `eval groups` shows the groups only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints
-    JSON.
+    The terms are those of the weights in use or of a file, which may be named as in weights/; a net is described by
+    the terms that come nearest to it. `eval sort` puts the largest terms first, `eval groups` shows the groups only,
+    `eval hide-zero` leaves out terms that make no difference, `eval static` does not search, `eval json` prints JSON.
     """
     from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
@@ -522,11 +521,12 @@ def pieces(session: Session, arguments: str) -> None:
 
 @command("explain", Section.EXPLAIN, "[MOVE|FEN] [HOW ...]")
 def explain_move(session: Session, arguments: str) -> None:
-    """Show which terms a move changes, without playing it; or explain a position.
+    """Say how good a move is and why, without playing it; or explain a position.
 
-    It shows them right after the move and at the end of the principal variation of a short search. Enter or Ctrl-C
-    ends the search. `explain` alone, or with a FEN or startpos, explains that position. `explain Nf3 --shapley` shows
-    what each piece gains and loses; `explain -h` lists all options.
+    A net judges by a short search, and what looks like a mistake is searched again, deeper; reasons are given where
+    they are proved. Then come the terms that change at the end of the line. `explain` alone, or with a FEN or startpos,
+    explains that position. `explain Nf3 --shapley` shows what each piece gains and loses; `explain -h` lists all
+    options.
     """
     from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
@@ -535,7 +535,7 @@ def explain_move(session: Session, arguments: str) -> None:
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
 def compare(session: Session, arguments: str) -> None:
-    """Compare two moves term by term, at once and at the end of their principal variations, and say why one is better.
+    """Say by a short search which of two moves is better and why, and compare them term by term.
 
     `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves under each.
     `compare -h` lists all options.

@@ -10,11 +10,12 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chess
 import numpy as np
@@ -23,23 +24,24 @@ from merino.app.console import shared, terminal
 from merino.app.console.session import Session
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import START_NAME, Position
+from merino.core.board.move import Move
 from merino.core.common import errors, files
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.notation import san
 from merino.engine.report import schema, static
 from merino.engine.report import text as report_text
-from merino.engine.search.limits import Limits, Line
+from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import load_chosen, load_evaluation
 from merino.formats.sources import SourceError, read_text
-from merino.study import reporting, shapley, tactics, text
-from merino.study.analyser import Analyser, analyser
-from merino.study.lines import why
+from merino.study import claims, reporting, shapley, text, verdicts
+from merino.study.analyser import analyser
+from merino.study.judge import Judge, by_search, judge_of
 
 MAX_COLUMNS = 100  # in a shell
-_OF_POSITIONS = ("threat", "sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
+_OF_POSITIONS = ("sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
 _FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
 
 
@@ -102,14 +104,14 @@ class _Explaining(NamedTuple):
     words: str  # what its words are
     forms: tuple[tuple[str, ...], tuple[str, ...]]
     examples: tuple[tuple[str, ...], tuple[str, ...]]
-    milliseconds: int = shared.DEFAULT_POSITION_MS
+    limits: Limits = Limits(nodes=200_000)  # without another
     error: float = shapley.MOVE_ERROR  # of Shapley values
 
 
 _KING_AND_PAWN = "'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'"
 COMMANDS = {
     "explain": _Explaining(
-        "Explain a position, or what a move changes in it, term by term.",
+        "Explain a position or a move: the verdict of a search and what of it is proved, then the terms.",
         "a position and a move in it, or a file of FENs",
         (("FEN [MOVE]", "FILE"), ("[MOVE | FEN|startpos [MOVE]]",)),
         (
@@ -117,7 +119,7 @@ COMMANDS = {
                 "'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
                 "positions.fen --pieces --sort",
             ),
-            ("Nf3 --shapley", "--threat"),
+            ("Nf3 --shapley", "--static"),
         ),
         error=shapley.DEFAULT_ERROR,
     ),
@@ -132,7 +134,7 @@ COMMANDS = {
         "the position, or the way: eval is --static",
         (("FEN",), ("[eval | search]",)),
         ((f"{_KING_AND_PAWN} --static",), ("eval --shapley",)),
-        milliseconds=5000,
+        limits=Limits(movetime=5000),
     ),
 }
 
@@ -151,7 +153,6 @@ def parser_of(name: str, at_console: bool = False) -> shared.Parser:
     add = parser.group(shared.OUTPUT).add_argument
     if name == "explain":
         add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
-        add("--threat", action="store_true", help="also say what the other side would win if it were to move")
         add("--sort", action="store_true", help="largest terms first instead of by group")
         add("--groups", action="store_true", help="the groups of terms only, without their terms")
         add("--hide-zero", action="store_true", help="leave out terms that make no difference")
@@ -160,7 +161,9 @@ def parser_of(name: str, at_console: bool = False) -> shared.Parser:
     if not at_console:
         shared.add_evaluation(parser, with_k=True)
         shared.add_ascii(parser)
-    shared.add_search(parser, movetime=command.milliseconds, engine=not at_console)
+    if name != "moves":
+        shared.add_judge(parser)
+    shared.add_search(parser, command.limits.nodes, command.limits.movetime, engine=not at_console)
     parser.group(shared.SEARCH).add_argument("--static", action="store_true", help="evaluate only, do not search")
     shared.add_json(parser)
     sentence = "also print the Shapley value of each piece; these add up to the score"
@@ -175,8 +178,8 @@ class Explainer:
     args: argparse.Namespace
     evaluation: Evaluation
     second: Evaluation | None  # that `explain` shows, too
-    searching: Callable[[], Analyser]  # called before the search of a position, and of each move of two
-    limits: Limits  # of that search
+    judge: Callable[[], Judge]  # called only where something is searched
+    limits: Limits  # of each search
     unicode: bool
     width: int  # columns
     say: Callable[[str], object]
@@ -185,12 +188,14 @@ class Explainer:
         """Explain each position; JSON is a list if `is_list`. With `with_board` FEN and board come before the text."""
         found, texts = [], []
         for position in positions:
-            threat = self.threat(position) if self.args.threat else None
             report = self._deepened(self._report(position), position.record)
-            found.append(self._as_json(report, threat))
+            found.append(report.to_dict())
             head = f"{report.fen}\n{position}\n\n" if with_board else ""
-            tail = f"\n\n{threat or no_threat(position)}" if self.args.threat else ""
-            texts.append(f"{head}{self._text(report, self.args.pieces)}{tail}")
+            if not self.args.static and not report.ending:
+                by = "the terms" if report.terms else report.evaluation
+                said = (textwrap.fill(part, self.width) for part in (report.verdict, report.threat) if part)
+                head += "\n".join([*said, "", f"Before any move, by {by}:", ""])
+            texts.append(f"{head}{self._text(report, self.args.pieces)}")
         self._say(found if is_list else found[0], f"\n\n{'-' * 79}\n\n".join(texts))
 
     def explain_fen(self, words: Sequence[str]) -> None:
@@ -209,14 +214,10 @@ class Explainer:
             board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
             fault = textwrap.fill(f"{fault} The rest is the evaluation alone.", self.width)
             shown = f"{report.fen}\n{board}\n\n{fault}\n\n{self._text(report, with_pieces=True)}"
-            self._say(self._as_json(report, None), shown)
-
-    def _as_json(self, report: schema.PositionReport, threat: str | None) -> dict[str, Any]:
-        """The report of a position, with its threat if asked for, None where there is none."""
-        return report.to_dict() | ({"threat": threat} if self.args.threat else {})
+            self._say(report.to_dict(), shown)
 
     def explain_move(self, position: Position, words: str) -> None:
-        """Say what a move changes, at once and at the end of its line; raises MoveRejected and UsageError.
+        """Say how good a move is and why, and what it changes by the terms; raises MoveRejected and UsageError.
 
         Without terms, the change is shown by the pieces.
         """
@@ -224,17 +225,20 @@ class Explainer:
             if getattr(self.args, name):
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(f"{option} is for a position, not for a move in it; leave it out")
-        report = self._report_moves(position, [words], self.args.pieces or not self.evaluation.has_terms)
-        ending = reporting.ending_after(position, san.read_move(position, words))
+        move = san.read_move(position, words)
+        with_pieces = self.args.pieces or not self.evaluation.has_terms
+        report = self._report_moves(position, [move], verdicts.of_move, with_pieces)
+        ending = reporting.ending_after(position, move)
         self._say(report.to_dict(), text.render_move(report, report.moves[0], self.width, ending))
 
     def compare_moves(self, position: Position, texts: Sequence[str]) -> None:
         """Compare two moves, and say why one is better; raises MoveRejected, and UsageError for one move twice."""
-        if len({san.read_move(position, each) for each in texts}) < len(texts):
+        moves = [san.read_move(position, each) for each in texts]
+        if len(set(moves)) < len(moves):
             raise UsageError(f"expected two moves that differ, not '{' '.join(texts)}'")
-        report = self._report_moves(position, texts)
-        reasons = why(report, position, self.evaluation).sentences
-        self._say({**report.to_dict(), "why": list(reasons)}, text.render_two_moves(report, self.width, reasons))
+        report = self._report_moves(position, moves, verdicts.of_two)
+        found = {**report.to_dict(), "why": [report.verdict] if report.verdict else []}
+        self._say(found, text.render_two_moves(report, self.width))
 
     def compare_evaluations(self, position: Position, evaluations: Sequence[Evaluation], names: Sequence[str]) -> None:
         """Compare two evaluations: a position, its pieces and its moves under each."""
@@ -244,38 +248,43 @@ class Explainer:
 
     def rank_moves(self, position: Position, is_static: bool) -> None:
         """List the legal moves in order, by search or by evaluation; raises StudyError."""
-        searches, error = None if is_static else self.searching(), shared.asked_error(self.args)
-        report = reporting.report_position(position, self.evaluation, searches, self.limits, error)
+        judge, error = None if is_static else self.judge(), shared.asked_error(self.args)
+        report = reporting.report_position(position, self.evaluation, judge, self.limits, error)
         self._say(report.to_dict(), text.render_ranking(report, self.width))
 
-    def threat(self, position: Position) -> str | None:
-        """What the other side threatens, as a sentence; None if nothing."""
-        found = tactics.threat_in(position, self.searching(), self.limits)
-        return found.sentence if found else None
+    def threat(self, position: Position) -> str:
+        """What the other side threatens, as a sentence, or that nothing is proved."""
+        if position.is_check():
+            return "In check no threat is looked for."
+        found = claims.Prover(self.judge(), self.limits).threat(position)
+        return claims.threat_text(*found[:2]) if found else "No threat could be proved."
 
     def _report(self, position: Position) -> schema.PositionReport:
         """The report of a position; with --json also of all moves, searched if a limit is given."""
-        if not self.args.json:
-            return reporting.report_alone(position, self.evaluation)
-        is_searched = not self.args.static and shared.asked_limits(self.args) != Limits()
-        searches = self.searching() if is_searched else None
-        return reporting.report_position(position, self.evaluation, searches, self.limits)
+        args = self.args
+        judge = None if args.static else self.judge()
+        if args.json:
+            of_moves = None if shared.asked_limits(args) == Limits() else judge
+            report = reporting.report_position(position, self.evaluation, of_moves, self.limits)
+        else:
+            report = reporting.report_alone(position, self.evaluation)
+        return report if judge is None else verdicts.with_verdict(report, position, judge, self.limits)
 
     def _report_moves(
-        self, position: Position, texts: Sequence[str], with_pieces: bool = False
+        self,
+        position: Position,
+        moves: Sequence[Move],
+        verdict_on: Callable[..., verdicts.Judgement],
+        with_pieces: bool = False,
     ) -> schema.PositionReport:
-        """The report of the moves of these texts; raises MoveRejected.
-
-        Each is searched by itself, so that their order does not count; at the console the searches share what they
-        know, as those of the game do.
-        """
-
-        def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
-            return self.searching()(position, limits, count)
-
-        moves, error = [san.read_move(position, each) for each in texts], shared.asked_error(self.args)
-        searches = None if self.args.static else analyse
-        return reporting.report_moves(position, moves, self.evaluation, searches, self.limits, with_pieces, error)
+        """The report of these moves, with the verdict on them unless nothing is to be searched."""
+        error = shared.asked_error(self.args)
+        if self.args.static:
+            return reporting.report_moves(position, moves, self.evaluation, None, None, with_pieces, error)
+        judge = self.judge()
+        found = verdict_on(position, *moves, judge, self.limits)
+        report = reporting.report_moves(position, moves, self.evaluation, found.lines, judge, with_pieces, error)
+        return replace(report, verdict=found.text, claims=found.claims)
 
     def _deepened(self, report: schema.PositionReport, record: np.ndarray) -> schema.PositionReport:
         """The report with a net's score in words, with --shapley the Shapley values, and the other score."""
@@ -296,11 +305,6 @@ class Explainer:
         self.say(json.dumps(found) if self.args.json else shown)
 
 
-def no_threat(position: Position) -> str:
-    """What is said where `Explainer.threat` finds none."""
-    return "In check no threat is looked for." if position.is_check() else "There is no threat."
-
-
 def exactly(rest: Sequence[str], count: int) -> Sequence[str]:
     """The words after a FEN; raises UsageError unless there are `count`."""
     if len(rest) != count:
@@ -314,67 +318,71 @@ def exactly(rest: Sequence[str], count: int) -> Sequence[str]:
 
 def run_explain(arguments: Sequence[str]) -> int:
     """Explain a FEN, each position of a file, or a move."""
-    explainer = _in_shell("explain", arguments)
-    words = explainer.args.words
-    if san.names_position(words[0]):
-        explainer.explain_fen(words)
-    elif len(words) > 1:
-        raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
-    else:
-        explainer.explain_positions(read_positions(shared.file_path(words[0])), is_list=True)
+    with _in_shell("explain", arguments) as explainer:
+        words = explainer.args.words
+        if san.names_position(words[0]):
+            explainer.explain_fen(words)
+        elif len(words) > 1:
+            raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
+        else:
+            explainer.explain_positions(read_positions(shared.file_path(words[0])), is_list=True)
     return 0
 
 
 def run_compare(arguments: Sequence[str]) -> int:
     """Compare two moves in a position, or two files of weights."""
-    explainer = _in_shell("compare", arguments)
-    args, words = explainer.args, explainer.args.words
-    if san.names_position(words[0]):
-        fen, rest = take_fen(words)
-        explainer.compare_moves(Position(fen), exactly(rest, 2))
-    elif len(words) < 2:
-        raise UsageError("expected a FEN and two moves, or two weights files")
-    elif args.weights or args.evalfile:
-        raise UsageError("two weights files are compared without --weights and --evalfile")
-    else:
-        both = [evaluation_of(name, args.k) for name in words[:2]]
-        fen, rest = take_fen(words[2:] or [START_NAME])
-        exactly(rest, 0)
-        explainer.compare_evaluations(Position(fen), both, words[:2])
+    with _in_shell("compare", arguments) as explainer:
+        args, words = explainer.args, explainer.args.words
+        if san.names_position(words[0]):
+            fen, rest = take_fen(words)
+            explainer.compare_moves(Position(fen), exactly(rest, 2))
+        elif len(words) < 2:
+            raise UsageError("expected a FEN and two moves, or two weights files")
+        elif args.weights or args.evalfile:
+            raise UsageError("two weights files are compared without --weights and --evalfile")
+        else:
+            both = [evaluation_of(name, args.k) for name in words[:2]]
+            fen, rest = take_fen(words[2:] or [START_NAME])
+            exactly(rest, 0)
+            explainer.compare_evaluations(Position(fen), both, words[:2])
     return 0
 
 
 def run_moves(arguments: Sequence[str]) -> int:
     """Rank the legal moves of a FEN."""
-    explainer = _in_shell("moves", arguments)
-    fen, rest = take_fen(explainer.args.words)
-    exactly(rest, 0)
-    explainer.rank_moves(Position(fen), explainer.args.static)
+    with _in_shell("moves", arguments) as explainer:
+        fen, rest = take_fen(explainer.args.words)
+        exactly(rest, 0)
+        explainer.rank_moves(Position(fen), explainer.args.static)
     return 0
 
 
-def _in_shell(name: str, arguments: Sequence[str]) -> Explainer:
-    """What carries a command out with one searcher; what each search finds does not depend on those before it."""
+@contextmanager
+def _in_shell(name: str, arguments: Sequence[str]) -> Iterator[Explainer]:
+    """What carries a command out; what each of its searches finds does not depend on those before it."""
     args = parser_of(name).parse_intermixed_args(arguments)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     beside = getattr(args, "beside", None) or (args.weights if name == "explain" and not evaluation.has_terms else "")
-    searcher = cache(lambda: searcher_of(evaluation, args.hash, args.threads))
 
-    def searching() -> Analyser:
-        searcher().clear()
-        return analyser(searcher())
+    def judge() -> Judge:
+        if name == "moves":
+            return by_search(searcher_of(evaluation, args.hash, args.threads), evaluation)
+        narrator = evaluation if evaluation.has_terms else None
+        found = judge_of(args.judge, args.hash, args.threads, narrator=narrator, k=args.k, is_forgetful=True)
+        return held.enter_context(found)
 
     limits = shared.asked_limits(args)
-    return Explainer(
-        args,
-        evaluation,
-        None if beside == "" else evaluation_of(beside),
-        searching,
-        Limits(movetime=COMMANDS[name].milliseconds) if limits == Limits() else limits,
-        unicode=terminal.detect(sys.stdout, ascii_only=args.ascii).unicode,
-        width=min(MAX_COLUMNS, shutil.get_terminal_size().columns),
-        say=print,
-    )
+    with ExitStack() as held:
+        yield Explainer(
+            args,
+            evaluation,
+            None if beside == "" else evaluation_of(beside),
+            cache(judge),
+            COMMANDS[name].limits if limits == Limits() else limits,
+            unicode=terminal.detect(sys.stdout, ascii_only=args.ascii).unicode,
+            width=min(MAX_COLUMNS, shutil.get_terminal_size().columns),
+            say=print,
+        )
 
 
 # At the console: raises UsageError, MoveRejected, CommandError and EvaluationError, and SystemExit after the help.
@@ -382,46 +390,50 @@ def _in_shell(name: str, arguments: Sequence[str]) -> Explainer:
 
 def explain(session: Session, words: Sequence[str], evaluation: Evaluation | None = None) -> None:
     """Explain the position, a move, or another position, by this evaluation or that of the session."""
-    explainer = _at_console(session, "explain", words, evaluation)
-    words = explainer.args.words
-    if not words:
-        explainer.explain_positions([session.position], is_list=False, with_board=False)
-    elif san.names_position(words[0]):
-        explainer.explain_fen(words)
-    elif len(words) == 1 or san.looks_like_move(" ".join(words)):
-        explainer.explain_move(session.position, " ".join(words))
-    else:
-        raise UsageError("expected a move, a FEN or startpos")
+    with _at_console(session, "explain", words, evaluation) as explainer:
+        words = explainer.args.words
+        if not words:
+            explainer.explain_positions([session.position], is_list=False, with_board=False)
+        elif san.names_position(words[0]):
+            explainer.explain_fen(words)
+        elif len(words) == 1 or san.looks_like_move(" ".join(words)):
+            explainer.explain_move(session.position, " ".join(words))
+        else:
+            raise UsageError("expected a move, a FEN or startpos")
 
 
 def compare(session: Session, words: Sequence[str]) -> None:
     """Compare two moves, or two files of weights."""
-    explainer = _at_console(session, "compare", words)
-    words = explainer.args.words
-    if len(words) != 2:
-        raise UsageError("expected two moves, or two weights files")
-    if any(map(san.looks_like_move, words)):
-        explainer.compare_moves(session.position, words)
-    else:
-        explainer.compare_evaluations(session.position, [*map(load_evaluation, words)], words)
+    with _at_console(session, "compare", words) as explainer:
+        words = explainer.args.words
+        if len(words) != 2:
+            raise UsageError("expected two moves, or two weights files")
+        if any(map(san.looks_like_move, words)):
+            explainer.compare_moves(session.position, words)
+        else:
+            explainer.compare_evaluations(session.position, [*map(load_evaluation, words)], words)
 
 
 def rank(session: Session, words: Sequence[str]) -> None:
     """List all legal moves in order, by search or by evaluation at once; raises StudyError."""
-    explainer = _at_console(session, "moves", words)
-    words = explainer.args.words
-    if words not in ([], ["eval"], ["search"]):
-        raise UsageError("expected eval or search")
-    explainer.rank_moves(session.position, explainer.args.static or words == ["eval"])
+    with _at_console(session, "moves", words) as explainer:
+        words = explainer.args.words
+        if words not in ([], ["eval"], ["search"]):
+            raise UsageError("expected eval or search")
+        explainer.rank_moves(session.position, explainer.args.static or words == ["eval"])
 
 
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move."""
-    session.say_wrapped(_at_console(session, "explain", ()).threat(session.position) or no_threat(session.position))
+    with _at_console(session, "explain", ()) as explainer:
+        session.say_wrapped(explainer.threat(session.position))
 
 
-def _at_console(session: Session, name: str, words: Sequence[str], evaluation: Evaluation | None = None) -> Explainer:
-    """What carries a command out with the session's evaluation and search.
+@contextmanager
+def _at_console(
+    session: Session, name: str, words: Sequence[str], evaluation: Evaluation | None = None
+) -> Iterator[Explainer]:
+    """What carries a command out with the session's evaluation; only `moves` searches with the session's engine.
 
     Without a limit the depth or nodes of the game hold, if it limits those.
     """
@@ -432,20 +444,33 @@ def _at_console(session: Session, name: str, words: Sequence[str], evaluation: E
     args, evaluation = parser.parse_intermixed_args(words), evaluation or session.runtime.evaluation
     usual = session.game.pace.limits(session.position.turn)
     if not (usual.depth or usual.nodes):
-        usual = Limits(movetime=COMMANDS[name].milliseconds)
+        usual = COMMANDS[name].limits
     limits, beside = shared.asked_limits(args), getattr(args, "beside", None)
-    second = None if evaluation.has_terms else session.runtime.terms
+    second, searcher = None if evaluation.has_terms else session.runtime.terms, session.runtime.searcher
 
     def display(position: Position) -> terminal.ThinkingLine:
         return terminal.ThinkingLine(position, session.terminal, session.out)
 
-    return Explainer(
-        args,
-        evaluation,
-        load_evaluation(beside) if beside else second,
-        lambda: analyser(session.runtime.searcher, display, session.is_stop_requested),
-        usual if limits == Limits() else limits,
-        session.terminal.unicode,
-        session.text_width,
-        session.say,
-    )
+    def judge() -> Judge:
+        stopped = session.is_stop_requested
+        if name == "moves":
+            shown = analyser(searcher, display, stopped)
+            return replace(by_search(searcher, evaluation), analyse=shown)  # which keeps what it has found
+        narrator = evaluation if evaluation.has_terms else None
+        found = judge_of(args.judge, searcher.hash_mb, searcher.threads, narrator=narrator, is_stop_requested=stopped)
+        return held.enter_context(found)
+
+    with ExitStack() as held:
+        try:
+            yield Explainer(
+                args,
+                evaluation,
+                load_evaluation(beside) if beside else second,
+                cache(judge),
+                usual if limits == Limits() else limits,
+                session.terminal.unicode,
+                session.text_width,
+                session.say,
+            )
+        except KeyboardInterrupt:
+            raise CommandError("stopped before there was a verdict") from None

@@ -25,7 +25,7 @@ from merino.eval.linear.weights import active_file
 from merino.formats.pgn_games import list_games
 from merino.learn.judging import load_record
 from merino.learn.procedure import RECORD_NAME, use_weights
-from merino.study import analyser, lines, reporting, tactics, text
+from merino.study import claims, judge, reporting, text, verdicts
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
@@ -153,20 +153,23 @@ def compare(fields: Fields, state: ServerState) -> Message:
 
 def _two_moves(fields: Fields, state: ServerState) -> Message:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
-    moves = [san.read_move(position, fields.text(name)) for name in ("first_move", "second_move")]
+    one, other = (san.read_move(position, fields.text(name)) for name in ("first_move", "second_move"))
     nodes = fields.number("nodes", 1, MAX_NODES)
+    found = verdicts.Judgement(())
     with state.searchers.borrowed(evaluation) as searcher:
-        searching = analyser.analyser(searcher, is_forgetful=True) if nodes else None
-        report = reporting.report_moves(position, moves, evaluation, searching, limits.Limits(nodes=nodes))
+        by_search = judge.by_search(searcher, evaluation, evaluation.name, is_forgetful=True)
+        if nodes:
+            found = verdicts.of_two(position, one, other, by_search, limits.Limits(nodes=nodes))
+    report = reporting.report_moves(position, [one, other], evaluation, found.lines, by_search)
     first, second = report.moves
     change = static.difference(first.change, second.change)
-    reasons = lines.why(report, position, evaluation)
     return {
         "moves": schema.plain(report.moves),
         "change": schema.plain(change),
         "summary": text.instead_of(report),
-        "why": list(reasons.sentences),
-        "why_pieces": [each.as_json() for each in reasons.pieces],
+        "why": list(found.sentences),
+        "why_pieces": [],
+        "claims": schema.plain(found.claims),
     }
 
 
@@ -175,24 +178,24 @@ def threat(fields: Fields, state: ServerState) -> Message:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     wanted = limits.Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
     with state.searchers.borrowed(evaluation) as searcher:
-        found = tactics.threat_in(position, analyser.analyser(searcher), wanted)
+        prover = claims.Prover(judge.by_search(searcher, evaluation, evaluation.name), wanted)
+        found = prover.threat(position)
     if found is None:
         return dict.fromkeys(("threat", "move", "score", "depth"))
-    return {"threat": found.sentence, "move": found.move, "score": found.score, "depth": found.depth}
+    claim, course, depth = found
+    score = san.score_text(course.score, course.start.turn)
+    return {"threat": claims.threat_text(claim, course), "move": claim.line[0], "score": score, "depth": depth}
 
 
-def line(fields: Fields, state: ServerState) -> Message:
+def line(fields: Fields, _: ServerState) -> Message:
     """POST /api/line: the moves of a `line`, coordinates, with the position after each, and what the line leads to."""
-    evaluation, position = fields.evaluation(state.evaluations), fields.position()
-    moves = fields.take("line", list[str])
+    position, moves = fields.position(), fields.take("line", list[str])
     after, steps = position.copy(), []
     for move in moves:
         name = san.san(after, after.parse_uci(move))
         after.push_uci(move)
         steps.append({"san": name, "uci": move, "fen": after.fen()})
-    found = lines.outcome(position, moves, evaluation)
-    pieces = [each.as_json() for each in found.pieces]
-    return {"steps": steps, "reasons": list(found.sentences), "pieces": pieces}
+    return {"steps": steps, "reasons": list(verdicts.outcome(position, moves)), "pieces": []}
 
 
 def weights(fields: Fields, state: ServerState) -> Message:
@@ -278,8 +281,10 @@ def drop_learned(_: Fields, state: ServerState) -> Message:
 
 
 def _as_answer(report: schema.PositionReport) -> Message:
-    """A report as data, with its score also at the top level."""
-    return {"score_cp": report.static.score_cp, **report.to_dict()}
+    """A report as data, with its score also at the top level, without the threat, for which the page asks by itself."""
+    found = report.to_dict()
+    del found["threat"]
+    return {"score_cp": report.static.score_cp, **found}
 
 
 def compiling(_: Fields, __: ServerState) -> Message:

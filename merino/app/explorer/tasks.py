@@ -26,7 +26,7 @@ from merino.eval.linear import family, phases, registry
 from merino.learn import fitting, judging, procedure, request
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
-from merino.study import annotated_files, annotation, judge
+from merino.study import analyser, annotated_files, annotation, judge
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -121,7 +121,7 @@ def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, A
     return {
         **{name: getattr(line, name) for name in ("depth", "nodes", "nps", "time_ms")},
         "number": line.multipv,
-        "score": asdict(report_score(line.score, position.turn, evaluation)),
+        "score": asdict(report_score(line.score, position.turn, lambda score: analyser.expected_of(score, evaluation))),
         "moves": [move for _, move in named],
         "names": [name for name, _ in named],
         "text": san.san_line(san.board_of(position), line.pv),

@@ -31,7 +31,9 @@ FRONT = (
     Command("uci", "merino.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
     Command("learn FILE [FIRST LAST]", f"{LEARNING}:run_learn", "Learn the weights from games."),
     Command("improve --hours H", f"{LEARNING}:run_improve", "Play, learn and prove by a match, again and again."),
-    Command("explain FEN|FILE [MOVE]", f"{EXPLAINING}:run_explain", "Explain a position, or what a move changes."),
+    Command(
+        "explain FEN|FILE [MOVE]", f"{EXPLAINING}:run_explain", "Explain a position or a move: verdict and reasons."
+    ),
     Command("compare FEN MOVE MOVE", f"{EXPLAINING}:run_compare", "Compare two moves, or weights: A.txt B.txt [FEN]."),
     Command("moves FEN", f"{EXPLAINING}:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
     _command("annotate FILE.pgn", "annotate:run_annotate", "Annotate games: evaluation, terms, mistakes of each move."),

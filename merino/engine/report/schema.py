@@ -291,6 +291,9 @@ class PositionReport:
     baseline: Annotated[float | None, "the score of the two kings at home; null without Shapley values"] = None
     score: Annotated[float | None, "the score in centipawns; null without Shapley values"] = None
     words: Annotated[WordsReport | None, "the score by an account in the terms; null if not requested"] = None
+    verdict: Annotated[str | None, "what the search says of the position or the move; null without a search"] = None
+    threat: Annotated[str | None, "what the other side threatens, if that is proved; null if not"] = None
+    claims: Annotated[tuple[ClaimReport, ...], "what `verdict` and `threat` claim, each with what proves it"] = ()
 
     def line_of(self, move: MoveReport) -> LineReport | None:
         """The line of the search that begins with this move, None if there is none."""

@@ -1,7 +1,7 @@
 """The part of a report that needs no search: terms, pieces, and the difference of two evaluations."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,13 +88,15 @@ def report_change(before: Explanation, after: Explanation) -> schema.ChangeRepor
     )
 
 
-def report_score(score: Score, turn: int, evaluation: Evaluation) -> schema.ScoreReport:
-    """A score for the side `turn`, from White's view."""
-    sign = 1 if turn == WHITE else -1
-    text = score_text(score, turn)
+def report_score(score: Score, turn: int, expected: Callable[[Score], float]) -> schema.ScoreReport:
+    """A score for the side `turn`, from White's view; `expected` gives the expected score of that side."""
+    sign, text = (1 if turn == WHITE else -1), score_text(score, turn)
+    share = expected(score) if turn == WHITE else 1 - expected(score)
+    if score.mate == 0:  # at the end of a line
+        return schema.ScoreReport(None, 0, "mate", float((score > 0) == (turn == WHITE)))
     if score.mate is not None:
-        return schema.ScoreReport(None, sign * score.mate, text, float(sign * score.mate > 0))
-    return schema.ScoreReport(sign * int(score), None, text, evaluation.expected_score(sign * int(score)))
+        return schema.ScoreReport(None, sign * score.mate, text, share)
+    return schema.ScoreReport(sign * int(score), None, text, share)
 
 
 def report_piece_change(before: schema.PieceReport, after: schema.PieceReport | None) -> schema.PieceChangeReport:

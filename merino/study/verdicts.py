@@ -1,0 +1,229 @@
+"""What a search says of a position, of a move, of two moves or of a line: its verdict, then what of it is proved.
+
+Every reason is a claim (`study.claims`). Where none is proved, a sentence says so, or nothing is said.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from merino.core.board.fen import COLOUR_NAMES
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.core.common.text import counted
+from merino.engine.notation.san import san, score_text
+from merino.engine.report import phrases, schema
+from merino.engine.search.known_openings import known_moves
+from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
+from merino.study import claims, errors, tactics
+from merino.study.annotation import GRADES, deeper
+from merino.study.judge import Judge
+
+SAME = 0.02  # of the points, by which moves must differ for one to be better
+DECIDED = 100  # centipawns by which moves must differ where one side is winning anyway
+UNPROVED = "no reason in words could be proved"
+MAX_SHOWN = 7  # plies of a mate that is shown to its end
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Sentences, the claims in them, and the lines of the search by their first moves."""
+
+    sentences: tuple[str, ...]
+    claims: tuple[schema.ClaimReport, ...] = ()
+    lines: Mapping[int, Line] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """All sentences."""
+        return " ".join(self.sentences)
+
+
+def with_verdict(
+    report: schema.PositionReport, position: Position, judge: Judge, limits: Limits
+) -> schema.PositionReport:
+    """The report of a legal position with the verdict of a search, and with a threat of the other side."""
+    if report.ending:
+        return replace(report, verdict=report.summary[0])
+    verdict, threat = of_position(position, judge, limits), claims.Prover(judge, limits).threat(position)
+    said = None if threat is None else claims.threat_text(*threat[:2])
+    proved = verdict.claims if threat is None else (*verdict.claims, threat[0])
+    return replace(report, verdict=verdict.text, threat=said, claims=proved)
+
+
+def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
+    """Who is better in a position that is not over, by which move, and what that wins."""
+    line, prover = _searched(position, judge, limits), claims.Prover(judge, limits)
+    course, turn, mate = claims.Course(position, line.pv, line.score), position.turn, line.score.mate
+    lines: dict[int, Line] = {line.pv[0]: line}
+    by = f"best is {course.opening} ({judge.name}, depth {line.depth})."
+    if mate is not None and mate < 0:
+        reply = claims.Course(course.after(1), line.pv[1:], _a_ply_later(line.score))
+        claim = prover.of_line(reply)
+        if claim is not None and claim.kind == "mate":
+            said = f"{COLOUR_NAMES[1 - turn]} mates in {-mate}; {course.opening} holds out longest."
+            return Judgement((said,), (claim,), lines)
+        return Judgement((f"{COLOUR_NAMES[1 - turn]} is winning; {by}",), lines=lines)
+    claim = prover.of_line(course)
+    if claim is not None and claim.kind == "mate":
+        plies = len(claim.line)
+        whole = claims.Course(position, tuple(position.copy().push_all(claim.line)), line.score).text(plies)
+        shown = f" ({whole})" if 1 < plies <= MAX_SHOWN else ""
+        said = f"{COLOUR_NAMES[turn]} mates in {(plies + 1) // 2} by {course.opening}{shown}."
+        return Judgement((said,), (claim,), lines)
+    standing = f"{_standing(line.score, turn, judge)}; {by}"
+    if claim is None:
+        return Judgement((standing,), lines=lines)
+    return Judgement((standing, _of_it(claim, course)), (claim,), lines)
+
+
+def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> Judgement:
+    """Whether a move is the best; if not, what is wrong with it. What looks like a mistake is searched deeper."""
+    best, own, prover = _both(position, (), played, judge, limits)
+    fall, lines = _fall(best, own, judge), dict[int, Line]({played: own})
+    name, better = _bare(san(position, played)), _bare(san(position, best.pv[0]))
+    score, best_score = (score_text(line.score, position.turn) for line in (own, best))
+    if best.pv[0] == played or own.score >= best.score:
+        if san(position, played).endswith("#"):
+            return Judgement((f"{name} is mate.",), lines=lines)
+        if len(position.legal_moves) == 1:
+            return Judgement((f"{name} is the only move: {score}.",), lines=lines)
+        course = claims.Course(position, own.pv, own.score)
+        claim, said = prover.of_line(course), f"{name} is best: {score}."
+        return (
+            Judgement((said,), (), lines)
+            if claim is None
+            else Judgement((said, _of_it(claim, course)), (claim,), lines)
+        )
+    against = f"{best_score} against {score}"
+    if played in known_moves(position) and fall >= SAME:
+        said = f"{name} is a move of known openings; the search prefers {better}: {against}."
+        return Judgement((said,), lines=lines)
+    grade = next((grade.name for grade in GRADES if fall >= grade.least_loss), None)
+    if grade is None and best.score - own.score < DECIDED:
+        if fall < SAME:
+            said = f"{name} is as good as the best, {better}: {score} and {best_score}."
+        else:
+            said = f"{better} is a little better than {name}: {against}."
+        return Judgement((said,), lines=lines)
+    word = "not the best" if grade is None else f"{'an' if grade[0] in 'aeiou' else 'a'} {grade}"
+    mistake = _mistake(prover, position, best, own)
+    if not mistake.claims:
+        return Judgement((f"{name} is {word}: {better} is better, {against}; {UNPROVED}.",), lines=lines)
+    said = mistake.sentence if mistake.sentence.startswith(name) else f"{name} is {word}: {mistake.sentence}"
+    return Judgement((_sentence(said), f"Better is {better} ({against})."), mistake.claims, lines)
+
+
+def of_two(position: Position, first: Move, second: Move, judge: Judge, limits: Limits) -> Judgement:
+    """Which of two moves is better, and why."""
+    *both, prover = _both(position, (first,), second, judge, limits)
+    lines = {line.pv[0]: line for line in both}
+    better, other = sorted(both, key=lambda line: -line.score)
+    names = [_bare(san(position, line.pv[0])) for line in (better, other)]
+    scores = [score_text(line.score, position.turn) for line in (better, other)]
+    if better.score == other.score:
+        said = f"The search finds {names[0]} and {names[1]} equally good ({scores[0]})."
+        return Judgement((said,), lines=lines)
+    if better.score.mate is None and _fall(better, other, judge) < SAME:
+        said = f"{names[0]} and {names[1]} are about equally good: {scores[0]} and {scores[1]}."
+        return Judgement((said,), lines=lines)
+    is_mate = san(position, better.pv[0]).endswith("#")
+    said = f"{names[0]} is better than {names[1]}: {scores[0]} against {scores[1]}"
+    said = f"{names[0]} is mate" if is_mate else said
+    mistake = _mistake(prover, position, better, other)
+    if not mistake.claims:
+        return Judgement((f"{said}; {UNPROVED}.",), lines=lines)
+    because = () if is_mate else (_sentence(f"{mistake.sentence} ({mistake.line})"),)
+    return Judgement((f"{said}.", *because), mistake.claims, lines)
+
+
+def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:
+    """What a line of legal moves, coordinates, comes to: a mate, a draw, or what a side wins and keeps; often nothing.
+
+    Material counts where nothing can be taken at a profit any more, and only if the line does not give it back.
+    """
+    course = claims.Course(position, tuple(position.copy().push_all(moves)), Score(0))
+    if course.boards[-1].is_checkmate():
+        return (f"{_numbered(course, len(moves))} is mate.",)
+    if how := tactics.drawing(course.boards[-1]):
+        return (f"{_numbered(course, len(moves))} {how}.",)
+    for start in (0, 1)[: len(moves)]:
+        part = claims.Course(course.after(start), course.moves[start:], Score(0))
+        ply = start + part.gain.ply if part.gain else 0
+        pawns = tactics.balance(course.boards[ply], part.side) - tactics.balance(course.boards[0], part.side)
+        if pawns >= tactics.MIN_GAIN:
+            given, taken = tactics.exchanged(course.boards[0], course.boards[ply], part.side)
+            won = "promotes" if course.made[ply - 1].promotion else f"wins material worth {counted(pawns, 'pawn')}"
+            if taken and tactics.pawns_of(taken) - tactics.pawns_of(given) == pawns:
+                won = f"wins {phrases.listed(taken)}" + (f" for {phrases.listed(given)}" if given else "")
+            return (f"By {_numbered(course, ply)} {COLOUR_NAMES[0 if part.side else 1]} {won}.",)
+    return ()
+
+
+def _numbered(course: claims.Course, ply: int) -> str:
+    """The move at this ply, from 1, with its number, without the sign of a mate: "12...Nxc2"."""
+    text = course.boards[ply - 1].variation_san([course.made[ply - 1]])
+    return _bare(text.replace(". ", ".", 1).replace("... ", "...", 1))
+
+
+def _of_it(claim: schema.ClaimReport, course: claims.Course) -> str:
+    """A claim about a line whose first move has just been named: "It forks ..."."""
+    is_its = claim.text.startswith(course.opening)
+    return f"It{claim.text.removeprefix(course.opening)}." if is_its else _sentence(claim.text)
+
+
+def _sentence(text: str) -> str:
+    """A text as a sentence, which may begin with a move: "the pawn on e4 promotes" and "exd5 wins a pawn"."""
+    return f"{text[0].upper() if text.startswith(('the ', 'no ')) else text[0]}{text[1:]}."
+
+
+def _bare(name: str) -> str:
+    """A move without the sign of a mate, for sentences that say it."""
+    return name.removesuffix("#")
+
+
+def _standing(score: Score, turn: int, judge: Judge) -> str:
+    """Who is better, and by how much, for a score of the side `turn`."""
+    leader = turn if score > 0 else 1 - turn
+    if abs(score) < phrases.MIN_AHEAD:
+        return "Neither side is better"
+    if abs(score) >= KNOWN_WIN:
+        return f"{COLOUR_NAMES[leader]} is winning"
+    share = judge.expected(score) if leader == turn else 1 - judge.expected(score)
+    return f"{COLOUR_NAMES[leader]} is better by {abs(score) / 100:.2f} and may expect {share:.0%} of the points"
+
+
+def _both(
+    position: Position, first: Sequence[Move], second: Move, judge: Judge, limits: Limits
+) -> tuple[Line, Line, claims.Prover]:
+    """The lines of two searches, of these moves alone or of all, and of another move, with a prover as deep.
+
+    Where the moves differ by as much as a mistake, the searches are deeper.
+    """
+    for within in (limits, deeper(limits)):
+        line = _searched(position, judge, replace(within, search_moves=list(first)))
+        own = line if line.pv[0] == second else _searched(position, judge, replace(within, search_moves=[second]))
+        if abs(_fall(line, own, judge)) < GRADES[-1].least_loss:
+            break
+    return line, own, claims.Prover(judge, within)
+
+
+def _searched(position: Position, judge: Judge, limits: Limits) -> Line:
+    for line in judge.analyse(position, limits):
+        return line
+    raise errors.StudyError("the search was too short for a verdict")
+
+
+def _fall(better: Line, other: Line, judge: Judge) -> float:
+    """How much less of the points the side to move may expect by the second line."""
+    return judge.expected(better.score) - judge.expected(other.score)
+
+
+def _mistake(prover: claims.Prover, position: Position, better: Line, other: Line) -> claims.Mistake:
+    reply = claims.ScoredLine(other.pv[1:], _a_ply_later(other.score))
+    return prover.of_mistake(position, other.pv[0], claims.as_found(better), reply)
+
+
+def _a_ply_later(score: Score) -> Score:
+    """The score after the first move of a line with this score, for the other side."""
+    nearer = 0 if score.mate is None else 1 if score > 0 else -1
+    return Score(-(score + nearer))

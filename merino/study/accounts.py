@@ -288,6 +288,7 @@ def start_of(evaluation: Evaluation) -> np.ndarray | None:
 
 # The score of one position in words
 
+MIN_STATED = 3.0  # centipawns of a score that are more than nothing
 MOST = 0.5  # of the rest, that must go without a piece that is named
 MIN_R2 = 0.005  # stated as 1% or more
 
@@ -346,14 +347,14 @@ def _by_terms(by_account: explanation.Explanation, record: np.ndarray) -> Iterat
 
 
 def _ahead(centipawns: float) -> str:
-    if abs(centipawns) < phrases.MIN_STATED:
+    if abs(centipawns) < MIN_STATED:
         return "the position is even"
     return f"{fen.COLOUR_NAMES[centipawns < 0]} is ahead by {abs(centipawns) / 100:.2f}"
 
 
 def _of_rest(rest: float, parts: Mapping[str, float], board: np.ndarray) -> Iterator[str]:
     """What the score has beyond the terms, and the piece without which most of it would go, but not all."""
-    if abs(rest) < phrases.MIN_STATED:
+    if abs(rest) < MIN_STATED:
         yield "The terms explain the whole score."
         return
     sign = 1 if rest > 0 else -1

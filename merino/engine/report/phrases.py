@@ -26,7 +26,6 @@ MIN_AHEAD = 3  # centipawns; less is no lead
 NOT_AHEAD = "Neither side is ahead."
 MIN_VALUE = 0.5  # centipawns; less is no material
 MIN_FACT = 5.0  # centipawns; facts that add less are not put into words
-MIN_STATED = 3.0  # centipawns of a score that are more than nothing
 MAX_NAMED = 3  # facts of a side
 MAX_CHANGES = 4  # facts
 MAX_NAMED_IN_GROUP = 2  # facts of a group

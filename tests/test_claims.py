@@ -4,6 +4,7 @@ The judge is scripted here: it knows the score, and the line if one matters, of 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import chess
 import pytest
@@ -41,7 +42,8 @@ def judge(found: Mapping[str, tuple[str, int]] | None = None, otherwise: int = 0
         moves, score = (found or {}).get(key, ("", sign * otherwise))
         return [line_of(position, moves, score)]
 
-    return Judge("script", analyse, lambda score: outlook.expected_score(score, 200), families.default(), "", "")
+    share = partial(outlook.expected_score, k=200.0)
+    return Judge("script", analyse, share, families.default(), "", "", share)
 
 
 def course(fen: str, moves: str, score: int = 300) -> claims.Course:

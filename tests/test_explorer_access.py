@@ -20,7 +20,7 @@ TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "le
 
 def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page) -> None:
     page.set_out(analysis=True)
-    page.open(at(MIDDLEGAME), until=lambda: page.text("#lines-by .line-reasons"))
+    page.open(at(MIDDLEGAME), until=lambda: page.text("#lines-by .line-moves"))
     page.run("document.getElementById('analysis-switch').focus()")
     page.keys(Keys.TAB, Keys.TAB, until=lambda: page.all("#mini-board image"))
     move = page.run("return document.activeElement.closest('#lines-by') && document.activeElement.textContent")

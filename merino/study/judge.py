@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NotYetError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Self, cast
 
 import chess
@@ -115,6 +116,12 @@ def judge_of(
     return by_search(
         searcher, evaluation, player.label, narrator, is_stop_requested=is_stop_requested, is_forgetful=is_forgetful
     )
+
+
+@cache
+def strongest() -> Evaluation:
+    """The evaluation of the strongest judge at hand."""
+    return families.load_evaluation(STRONGEST)
 
 
 def by_search(

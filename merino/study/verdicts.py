@@ -123,7 +123,8 @@ def of_two(position: Position, first: Move, second: Move, judge: Judge, limits: 
     if better.score == other.score:
         said = f"The search finds {names[0]} and {names[1]} equally good ({scores[0]})."
         return Judgement((said,), lines=lines)
-    if better.score.mate is None and _fall(better, other, judge) < SAME:
+    is_close = better.score - other.score < DECIDED and _fall(better, other, judge) < SAME
+    if is_close and better.score.mate is None:
         said = f"{names[0]} and {names[1]} are about equally good: {scores[0]} and {scores[1]}."
         return Judgement((said,), lines=lines)
     is_mate = san(position, better.pv[0]).endswith("#")
@@ -202,7 +203,7 @@ def _both(
     for within in (limits, deeper(limits)):
         line = _searched(position, judge, replace(within, search_moves=list(first)))
         own = line if line.pv[0] == second else _searched(position, judge, replace(within, search_moves=[second]))
-        if abs(_fall(line, own, judge)) < GRADES[-1].least_loss:
+        if _fall(line, own, judge) < GRADES[-1].least_loss:
             break
     return line, own, claims.Prover(judge, within)
 
@@ -213,9 +214,10 @@ def _searched(position: Position, judge: Judge, limits: Limits) -> Line:
     raise errors.StudyError("the search was too short for a verdict")
 
 
-def _fall(better: Line, other: Line, judge: Judge) -> float:
-    """How much less of the points the side to move may expect by the second line."""
-    return judge.expected(better.score) - judge.expected(other.score)
+def _fall(one: Line, other: Line, judge: Judge) -> float:
+    """How much less of the points the worse of two lines brings, by the scale of the judge by which it is less."""
+    better, worse = sorted((one.score, other.score), reverse=True)
+    return min(scale(better) - scale(worse) for scale in (judge.expected, judge.sober))
 
 
 def _mistake(prover: claims.Prover, position: Position, better: Line, other: Line) -> claims.Mistake:

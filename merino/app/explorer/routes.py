@@ -168,17 +168,16 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
         "change": schema.plain(change),
         "summary": text.instead_of(report),
         "why": list(found.sentences),
-        "why_pieces": [],
         "claims": schema.plain(found.claims),
     }
 
 
 def threat(fields: Fields, state: ServerState) -> Message:
     """POST /api/threat: what the other side would win if it were to move, a move and a sentence; nulls for nothing."""
-    evaluation, position = fields.evaluation(state.evaluations), fields.position()
+    position, strongest = fields.position(), judge.strongest()
     wanted = limits.Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
-    with state.searchers.borrowed(evaluation) as searcher:
-        prover = claims.Prover(judge.by_search(searcher, evaluation, evaluation.name), wanted)
+    with state.searchers.borrowed(strongest) as searcher:
+        prover = claims.Prover(judge.by_search(searcher, strongest), wanted)
         found = prover.threat(position)
     if found is None:
         return dict.fromkeys(("threat", "move", "score", "depth"))
@@ -195,7 +194,7 @@ def line(fields: Fields, _: ServerState) -> Message:
         name = san.san(after, after.parse_uci(move))
         after.push_uci(move)
         steps.append({"san": name, "uci": move, "fen": after.fen()})
-    return {"steps": steps, "reasons": list(verdicts.outcome(position, moves)), "pieces": []}
+    return {"steps": steps, "reasons": list(verdicts.outcome(position, moves))}
 
 
 def weights(fields: Fields, state: ServerState) -> Message:

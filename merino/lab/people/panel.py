@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ from merino.app.explorer import channel, games
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common import files
 from merino.eval.evaluation import Evaluation
-from merino.eval.families import default, load_evaluation
+from merino.eval.families import default
 from merino.lab.people import drill
 from merino.lab.people.games import MAX_CHOICES, folded, games_of_player
 from merino.lab.people.profile import as_object, profile_of
 from merino.study.errors import StudyError
-from merino.study.judge import STRONGEST, Judge, by_search
+from merino.study.judge import Judge, by_search, strongest
 
 PRACTICES = "practices"  # in `ServerState.kept`
 MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
@@ -41,7 +41,7 @@ def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.
 def practise(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     most, progressed = fields.number("most", 1, drill.MAX_EXERCISES), partial(_progressed, say, stop)
-    with _studying(fields, state, stop, _strongest()) as (path, named, judge):
+    with _studying(fields, state, stop, strongest()) as (path, named, judge):
 
         def practice_at(place: Path) -> tuple[Path, drill.Practice]:
             with files.writing(RequestError, place):
@@ -65,8 +65,8 @@ def answer_exercise(fields: Fields, state: ServerState) -> channel.Message:
     _, exercise = _exercise(fields, state)
     if not fields.has("move"):
         return {"hint": drill.hint_for(exercise)}
-    with state.searchers.borrowed(_strongest()) as searcher:
-        reply = drill.reply_to(exercise, fields.text("move"), by_search(searcher, _strongest()))
+    with state.searchers.borrowed(strongest()) as searcher:
+        reply = drill.reply_to(exercise, fields.text("move"), by_search(searcher, strongest()))
     refutation = list(reply.refutation)
     return {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence, "refutation": refutation}
 
@@ -145,12 +145,6 @@ def _studying(
             yield path, named, judge
         except KeyboardInterrupt as error:
             raise RequestError("stopped") from error
-
-
-@cache
-def _strongest() -> Evaluation:
-    """The evaluation of the judge of exercises."""
-    return load_evaluation(STRONGEST)
 
 
 def _safe(name: str) -> str:

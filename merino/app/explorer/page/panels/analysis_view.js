@@ -9,7 +9,6 @@ import { showArrows } from "../board/board.js";
 import { hideBoard, showBoard } from "../board/pictures.js";
 import { NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
 import { SHOWN, listenTo, playLine } from "../state/store.js";
-import { differencesTable, unfolding } from "./verdict.js";
 import { catalogue, evaluations, onCatalogue } from "./weights.js";
 
 const SHOWN_PLIES = 14; // of a line
@@ -28,12 +27,9 @@ class Row {
     /** @type {any} */
     asked = null; // the search that it is of
     key = null; // the same as text
-    pieces = []; // that differ at its end from now
     score = h("b.line-score");
     share = h("span.line-share.faint", { title: "White's expected score" });
-    reasons = unfolding(".line-reasons", { title: "The numbers behind this" }, () =>
-        differencesTable(this.pieces, "where it stands now"),
-    );
+    reasons = h("p.line-reasons");
 
     constructor(search) {
         const point = (event) => this.#point(event.target.closest("button"));
@@ -47,7 +43,7 @@ class Row {
             onfocusout: hideBoard,
             onclick: play,
         });
-        this.box = h("li", this.score, this.share, this.moves, this.reasons.box);
+        this.box = h("li", this.score, this.share, this.moves, this.reasons);
         this.box.addEventListener("pointerleave", () => this.show(this.line));
     }
 
@@ -64,6 +60,7 @@ class Row {
             return h("span.ply", number && h("span.number", number), h("button.plain", { "data-at": at }, name));
         };
         replace(this.moves, line.names.slice(0, SHOWN_PLIES).map(move));
+        this.reasons.textContent = ""; // they are those of other moves
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.#explain(line), CALM_MS);
     }
@@ -85,9 +82,7 @@ class Row {
     async #explain(line) {
         const found = await explainLine(this.asked, shownMoves(line)).catch(() => null);
         if (this.drawn !== line) return; // others are drawn by now, whose reasons will come
-        this.pieces = found?.pieces ?? [];
-        this.reasons.summary.textContent = withMinus(found?.reasons.join(" ") ?? "");
-        this.reasons.fill();
+        this.reasons.textContent = withMinus(found?.reasons.join(" ") ?? "");
     }
 }
 

@@ -7,7 +7,7 @@ import { bySize, number, pawns, percent, spaced, thousands, tint, withMinus, wor
 import { Search, compilingText, onCompiling, post } from "../base/server.js";
 import { isLooked, onLook } from "../state/analysis.js";
 import { isUnaided, listenTo, play, preview, question, state } from "../state/store.js";
-import { differencesTable, unfolding } from "./verdict.js";
+import { proofs, unfolding } from "./verdict.js";
 import { sortHead } from "./terms.js";
 
 const NODES = 50000; // of the search of each of two moves
@@ -118,13 +118,12 @@ function comparedTerms(...changes) {
 function comparison() {
     if (!compared) return null;
     const [a, b] = compared.moves;
-    const { why, why_pieces: pieces, summary, change } = compared;
+    const { why, claims, summary, change } = compared;
     const heads = ["Term", a.san, b.san, "Difference"].map((title) => columnHead(title));
     const changes = [a.change.change_cp, b.change.change_cp, change.change_cp];
     const whole = comparedRow("Change of the score", changes, 0, "");
     const terms = comparedTerms(a.change, b.change);
-    // why one is better unfolds the pieces that stand better or worse at the end of its line
-    const reasons = unfolding("#why", {}, () => differencesTable(pieces, "where it stands with the other"));
+    const reasons = unfolding("#why", {}, () => proofs(claims));
     reasons.summary.textContent = withMinus(why.join(" "));
     return h(
         "section#comparison.card",

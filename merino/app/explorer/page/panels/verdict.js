@@ -1,20 +1,9 @@
 // The verdict: the score in a line, the sentences on it, what the search adds, and the threat. Sentences lead to the
-// numbers that they are made from: to their place under Terms, each term in them to its row; others unfold what they say of
-// each piece.
+// numbers that they are made from: to their place under Terms, each term in them to its row; others unfold the search
+// that proves them.
 
-import { byId, columnHead, h, note, replace, tableBox, tableRow } from "../base/dom.js";
-import {
-    bySize,
-    capital,
-    number,
-    pawns,
-    percent,
-    shortName,
-    spaced,
-    thousands,
-    withMinus,
-    worded,
-} from "../base/words.js";
+import { byId, h, note, replace } from "../base/dom.js";
+import { capital, pawns, percent, shortName, thousands, withMinus, worded } from "../base/words.js";
 import { post } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { phrases, calledSo } from "./terms.js";
@@ -89,20 +78,12 @@ function sentenceParts(sentence) {
     });
 }
 
-/** What differs, of pieces as the server describes them; `other` says what the square in brackets is. */
-export function differencesTable(pieces, other) {
-    if (!pieces.length) return note("No piece is worth 8 centipawns more or less.");
-    const heads = [columnHead("Piece"), columnHead("Worth, cp"), columnHead("By terms", { class: "by-terms" })];
-    const byTerms = (terms) => Object.entries(terms).sort(bySize(([, cp]) => cp));
-    const row = ({ name, here, there, total_cp: total, terms_cp: terms }) => {
-        const words = byTerms(terms).map(([term, cp]) => `${spaced(term)} ${number(cp, 1, true)}`);
-        const cells = [number(total, 1, true), h("td.by-terms", words.join(", "))];
-        return tableRow(here === there ? name : `${name} (${there})`, cells);
-    };
-    return [
-        tableBox("Pieces that differ", ".plain-table", heads, h("tbody", pieces.map(row))),
-        note(`Centipawns for the owner of the piece; in brackets ${other}.`),
-    ];
+/** What proves claims: the scores of the two searches. */
+export function proofs(claims) {
+    return claims.map(({ text, proof }) => {
+        const scores = `${proof.score_before.text} before, ${proof.score_after.text} at the end of the line`;
+        return note(withMinus(`${text}: ${scores}, by ${proof.judge}, ${thousands(proof.nodes)} nodes each.`));
+    });
 }
 
 /**

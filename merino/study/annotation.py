@@ -187,7 +187,6 @@ def _verdict(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdi
     if not position.legal_moves or position.is_insufficient_material():
         return MoveVerdict(0.5, 0.5, Score(0), turn, 0, ())
     (line,) = judge.analyse(position, limits)
-    shares = (judge.expected(line.score), judge.sober(line.score))
-    return MoveVerdict(
-        *(share if turn == WHITE else 1 - share for share in shares), line.score, turn, line.depth, line.pv
-    )
+    shares = [judge.expected(line.score), judge.sober(line.score)]
+    expected, sober = shares if turn == WHITE else [1 - share for share in shares]
+    return MoveVerdict(expected, sober, line.score, turn, line.depth, line.pv)

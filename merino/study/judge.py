@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NotYetError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Self, cast
 
 import chess
@@ -37,7 +37,7 @@ FORMS = f"a net or weights, by file or name, '{TERMS}', or the program of a UCI 
 SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for the move, until it counts as hanging
 WINS, _WIN_SLOPE = 120.0, 25.0  # centipawns that win half of the games of `by_result`, and how steep that is
 _POLL_SECONDS = 0.05
-_NO_MOVE = ([], ["(none)"], ["NULL"], ["0000"])
+_NO_MOVE = ("(none)", "NULL", "0000")
 _PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
 _WDL = "UCI_ShowWDL"  # the option by which an engine names its chances of win, draw and loss
 _MULTIPV = re.compile(r"\smultipv\s+(\d+)")
@@ -98,7 +98,7 @@ def judge_of(
         return Judge(
             engine.name,
             engine.analyse,
-            lambda score: _expected(score, scale),
+            partial(_expected, k=scale),
             narrator,
             f"{json.dumps(player.identity())}, {engine.name}, K {scale:g}",
             "its own chances of win and draw" if engine.knows_chances else f"K {scale:g}",
@@ -187,7 +187,7 @@ class _Protocol(engines.TimedUci):
         """Receive a line, but not an illegal move: python-chess would wait for another one."""
         self.heard = time.perf_counter()
         words, moves = line.split(), _PV.search(line)
-        if words[:1] == ["bestmove"] and words[1:2] not in _NO_MOVE and self._unplayable(words[1:2]):
+        if words[:1] == ["bestmove"] and self._unplayable([move for move in words[1:2] if move not in _NO_MOVE]):
             self.illegal = line
             return
         if words[:1] == ["info"] and moves is not None:

@@ -40,6 +40,7 @@ COVERED = 0.5  # of what a move loses, that a fact must make
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
 NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
 PLACES_NAMED = 3
+NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_DRAW = 8  # plies within which a draw must be shown
 
 
@@ -142,12 +143,13 @@ class Course:
             for ply in range(1, min(len(self.moves), FOLLOWED) + 1)
             if (kept := self._secured(ply)) is not None
         }
-        safe = [ply for ply, kept in secured.items() if ply <= LATEST and kept == self.lead(ply)]
-        least = {ply: min(kept for later, kept in secured.items() if later >= ply) for ply in safe}
-        pawns = max(least.values(), default=0)
-        if pawns < tactics.MIN_GAIN:
-            return None
-        return schema.GainReport(pawns, next(ply for ply, kept in least.items() if kept == pawns))
+        kept = {
+            ply: lead
+            for ply, lead in secured.items()
+            if ply <= LATEST and lead == self.lead(ply) == min(secured[later] for later in secured if later >= ply)
+        }
+        ply = max(kept, key=lambda ply: (kept[ply], -ply), default=0)
+        return schema.GainReport(kept[ply], ply) if kept.get(ply, 0) >= tactics.MIN_GAIN else None
 
     def _secured(self, ply: int) -> int | None:
         """What the side that begins it has won and keeps after so many plies; None during an exchange.
@@ -290,6 +292,8 @@ class Prover:
         words = {"stalemate": "stalemates", "too little material": "leaves too little material to win"}
         how = words.get(kind, "draws by repetition" if kind == "repetition" else "draws by the fifty-move rule")
         text = f"{course.opening} {how}" if len(course.moves) <= 2 else f"the line from {course.opening} {how}"
+        if course.moves and abs(self._search(course.after(1)).score) > NEARLY_EVEN:
+            return None
         return self._claim(kind, course, len(course.moves), (), None, text, Score(0))
 
     def _win(self, course: Course) -> schema.ClaimReport | None:

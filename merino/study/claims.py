@@ -430,7 +430,8 @@ def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course
     given, taken = tactics.exchanged(board, own.boards[claim.wins.ply if claim.wins else 0], best.side)
     if not given:
         return None
-    lost = f"the {chess.piece_name(next(iter(given)))}" if given.total() == 1 else phrases.listed(given)
+    is_the_man = given.total() == 1 and board.piece_type_at(move.from_square) in given
+    lost = f"the {chess.piece_name(next(iter(given)))}" if is_the_man else phrases.listed(given)
     price = f" for {phrases.listed(taken)}" if taken else ""
     return replace(claim, text=f"{board.san(move)} loses {lost}{price}: {own.opening}")
 

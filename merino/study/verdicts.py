@@ -5,6 +5,7 @@ Every reason is a claim (`study.claims`). Where none is proved, a sentence says 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.board.game import Position
@@ -54,87 +55,81 @@ def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
     """Who is better in a position that is not over, by which move, and what that wins."""
     line, prover = _searched(position, judge, limits), claims.Prover(judge, limits)
     course, turn, mate = claims.Course(position, line.pv, line.score), position.turn, line.score.mate
-    lines: dict[int, Line] = {line.pv[0]: line}
+    judged = partial(Judgement, lines={line.pv[0]: line})
     by = f"best is {course.opening} ({judge.name}, depth {line.depth})."
     if mate is not None and mate < 0:
         reply = claims.Course(course.after(1), line.pv[1:], _a_ply_later(line.score))
         claim = prover.of_line(reply)
         if claim is not None and claim.kind == "mate":
             said = f"{COLOUR_NAMES[1 - turn]} mates in {-mate}; {course.opening} holds out longest."
-            return Judgement((said,), (claim,), lines)
-        return Judgement((f"{COLOUR_NAMES[1 - turn]} is winning; {by}",), lines=lines)
+            return judged((said,), (claim,))
+        return judged((f"{COLOUR_NAMES[1 - turn]} is winning; {by}",))
     claim = prover.of_line(course)
     if claim is not None and claim.kind == "mate":
         plies = len(claim.line)
         whole = claims.Course(position, tuple(position.copy().push_all(claim.line)), line.score).text(plies)
         shown = f" ({whole})" if 1 < plies <= MAX_SHOWN else ""
         said = f"{COLOUR_NAMES[turn]} mates in {(plies + 1) // 2} by {course.opening}{shown}."
-        return Judgement((said,), (claim,), lines)
+        return judged((said,), (claim,))
     standing = f"{_standing(line.score, turn, judge)}; {by}"
-    if claim is None:
-        return Judgement((standing,), lines=lines)
-    return Judgement((standing, _of_it(claim, course)), (claim,), lines)
+    return judged((standing,)) if claim is None else judged((standing, _of_it(claim, course)), (claim,))
 
 
 def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> Judgement:
     """Whether a move is the best; if not, what is wrong with it. What looks like a mistake is searched deeper."""
     best, own, prover = _both(position, (), played, judge, limits)
-    fall, lines = _fall(best, own, judge), dict[int, Line]({played: own})
+    fall, judged = _fall(best, own, judge), partial(Judgement, lines={played: own})
     name, better = _bare(san(position, played)), _bare(san(position, best.pv[0]))
     score, best_score = (score_text(line.score, position.turn) for line in (own, best))
     if best.pv[0] == played or own.score >= best.score:
         if san(position, played).endswith("#"):
-            return Judgement((f"{name} is mate.",), lines=lines)
+            return judged((f"{name} is mate.",))
         if len(position.legal_moves) == 1:
-            return Judgement((f"{name} is the only move: {score}.",), lines=lines)
+            return judged((f"{name} is the only move: {score}.",))
         course = claims.Course(position, own.pv, own.score)
         claim, said = prover.of_line(course), f"{name} is best: {score}."
-        return (
-            Judgement((said,), (), lines)
-            if claim is None
-            else Judgement((said, _of_it(claim, course)), (claim,), lines)
-        )
+        return judged((said,)) if claim is None else judged((said, _of_it(claim, course)), (claim,))
     against = f"{best_score} against {score}"
     if played in known_moves(position) and fall >= SAME:
         said = f"{name} is a move of known openings; the search prefers {better}: {against}."
-        return Judgement((said,), lines=lines)
+        return judged((said,))
     grade = next((grade.name for grade in GRADES if fall >= grade.least_loss), None)
     if grade is None and best.score - own.score < DECIDED:
         if fall < SAME:
             said = f"{name} is as good as the best, {better}: {score} and {best_score}."
         else:
             said = f"{better} is a little better than {name}: {against}."
-        return Judgement((said,), lines=lines)
+        return judged((said,))
     word = "not the best" if grade is None else f"{'an' if grade[0] in 'aeiou' else 'a'} {grade}"
     mistake = _mistake(prover, position, best, own)
     if not mistake.claims:
-        return Judgement((f"{name} is {word}: {better} is better, {against}; {UNPROVED}.",), lines=lines)
+        return judged((f"{name} is {word}: {better} is better, {against}; {UNPROVED}.",))
     said = mistake.sentence if mistake.sentence.startswith(name) else f"{name} is {word}: {mistake.sentence}"
-    return Judgement((_sentence(said), f"Better is {better} ({against})."), mistake.claims, lines)
+    return judged((_sentence(said), f"Better is {better} ({against})."), mistake.claims)
 
 
 def of_two(position: Position, first: Move, second: Move, judge: Judge, limits: Limits) -> Judgement:
     """Which of two moves is better, and why."""
     *both, prover = _both(position, (first,), second, judge, limits)
-    lines = {line.pv[0]: line for line in both}
+    judged = partial(Judgement, lines={line.pv[0]: line for line in both})
     better, other = sorted(both, key=lambda line: -line.score)
     names = [_bare(san(position, line.pv[0])) for line in (better, other)]
     scores = [score_text(line.score, position.turn) for line in (better, other)]
     if better.score == other.score:
         said = f"The search finds {names[0]} and {names[1]} equally good ({scores[0]})."
-        return Judgement((said,), lines=lines)
+        return judged((said,))
     is_close = better.score - other.score < DECIDED and _fall(better, other, judge) < SAME
     if is_close and better.score.mate is None:
         said = f"{names[0]} and {names[1]} are about equally good: {scores[0]} and {scores[1]}."
-        return Judgement((said,), lines=lines)
+        return judged((said,))
     is_mate = san(position, better.pv[0]).endswith("#")
     said = f"{names[0]} is better than {names[1]}: {scores[0]} against {scores[1]}"
     said = f"{names[0]} is mate" if is_mate else said
     mistake = _mistake(prover, position, better, other)
     if not mistake.claims:
-        return Judgement((f"{said}; {UNPROVED}.",), lines=lines)
+        return judged((f"{said}; {UNPROVED}.",))
     because = () if is_mate else (_sentence(f"{mistake.sentence} ({mistake.line})"),)
-    return Judgement((f"{said}.", *because), mistake.claims, lines)
+    return judged((f"{said}.", *because), mistake.claims)
 
 
 def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:

@@ -139,9 +139,9 @@ class Course:
     def gain(self) -> schema.GainReport | None:
         """The most that the side that begins it has by `LATEST` where nothing can be taken back, and keeps later."""
         secured = {
-            ply: kept
+            ply: held
             for ply in range(1, min(len(self.moves), FOLLOWED) + 1)
-            if (kept := self._secured(ply)) is not None
+            if (held := self._secured(ply)) is not None
         }
         kept = {
             ply: lead

@@ -102,7 +102,7 @@ def renewed(shape: Shape, positions: int) -> Shape:
     return replace(shape, hidden=hidden, features=features, outputs=max(shape.outputs, row.shape.outputs))
 
 
-class Course(NamedTuple):
+class TrainingCourse(NamedTuple):
     """How a net learns where nothing else is said: its scale, that of the scores, the passes over them, the rate."""
 
     k: float
@@ -111,7 +111,9 @@ class Course(NamedTuple):
     rate: float
 
 
-def course_for(records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float) -> Course:
+def course_for(
+    records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float
+) -> TrainingCourse:
     """The course over these positions, `batch` to a step, from a net to train further, or from random weights.
 
     A share of the positions is kept for `validation`.
@@ -120,11 +122,11 @@ def course_for(records: np.ndarray | PackedBlocks, batch: int, start: Network | 
     less, it is the players who lose what they have won, as with few nodes a move: the scores keep that scale too.
     """
     if start is not None:
-        return Course(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
+        return TrainingCourse(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
     k = default().k
     steps = max(1, -(-round((1 - validation) * len(records)) // batch))
     epochs = max(EPOCHS, -(-MIN_STEPS // steps))  # more if positions are few
-    return Course(k, round(min(k, fit_k(records)), 1), epochs, TrainingSettings().rate)
+    return TrainingCourse(k, round(min(k, fit_k(records)), 1), epochs, TrainingSettings().rate)
 
 
 def caution(shape: Shape, positions: int) -> str:

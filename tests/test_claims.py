@@ -162,7 +162,7 @@ def test_a_draw_by_a_long_line_is_no_proof_and_by_a_short_one_is():
 PAWNS = "r3k2r/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3K2R w KQkq - 0 1"
 
 
-def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_searches_from_both_ends_agree():
+def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_two_searches_agree():
     better, reply = ("O-O O-O Rfe1 Rfd8", 80), ("O-O Rd1 Rfd8", 40)
     ends = {
         "r2r2k1/ppp2ppp/8/3p4/3P4/P1P5/1P3PPP/3RK2R w": ("", -40),

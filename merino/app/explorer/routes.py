@@ -155,9 +155,9 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     one, other = (san.read_move(position, fields.text(name)) for name in ("first_move", "second_move"))
     nodes = fields.number("nodes", 1, MAX_NODES)
-    found = verdicts.Judgement(())
-    with state.searchers.borrowed(evaluation) as searcher:
-        by_search = judge.by_search(searcher, evaluation, evaluation.name, is_forgetful=True)
+    found, strongest = verdicts.Judgement(()), judge.strongest()
+    with state.searchers.borrowed(strongest) as searcher:
+        by_search = judge.by_search(searcher, strongest, is_forgetful=True)
         if nodes:
             found = verdicts.of_two(position, one, other, by_search, limits.Limits(nodes=nodes))
     report = reporting.report_moves(position, [one, other], evaluation, found.lines, by_search)

@@ -112,8 +112,6 @@ def _parser() -> shared.Parser:
     )
     parser.add_argument("file", metavar="FILE.pgn", type=shared.file_path, help="the games, plain or compressed")
     shared.add_judge(parser)
-    sentence = "the older name of --judge"
-    parser.group(shared.EVALUATION).add_argument("--evalfile", metavar="NET", dest="judge", help=sentence)
     shared.add_weights(parser, "name the changes by the terms of these weights (default: the weights in use)")
     shared.add_k(parser, "the judge")
     shared.add_search(parser, nodes=DEFAULT_NODES)

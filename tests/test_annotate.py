@@ -285,27 +285,39 @@ def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grad
     assert Position().uci(found.better.best[0]) == better
 
 
+ENDING = "4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1"
+
+
 @pytest.mark.parametrize(
-    ("level", "by_k", "name"), [(0, "blunder", "blunder"), (600, "mistake", None), (-300, "mistake", None)]
+    ("start", "level", "by_k", "name"),
+    [
+        (UNKNOWN, 0, "blunder", "blunder"),
+        (UNKNOWN, 600, "mistake", None),
+        (UNKNOWN, -300, "mistake", None),
+        (ENDING, 450, "blunder", "blunder"),
+        (ENDING, 150, "blunder", None),  # drawn before and after it
+    ],
 )
-def test_what_is_won_or_lost_anyway_has_no_grade(level: int, by_k: str, name: str | None) -> None:
+def test_what_is_won_lost_or_drawn_anyway_has_no_grade(start: str, level: int, by_k: str, name: str | None) -> None:
+    played = PLAYED if start == UNKNOWN else "h2h3"
+
     def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         made = position.uci(position.moves[-1]) if position.moves else ""
-        score = {"": level, PLAYED: 300 - level}.get(made, -level)
+        score = {"": level, played: 300 - level}.get(made, -level)
         return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
 
     for sober, expected in ((None, by_k), (by_result, name)):
         judge = judge_from(seek, default().with_k(224), sober)
-        (found,) = annotate_moves(Position(UNKNOWN), [PLAYED], judge, lambda _: Limits(nodes=1))
+        (found,) = annotate_moves(Position(start), [played], judge, lambda _: Limits(nodes=1))
         assert (found.grade.name if found.grade else None) == expected
 
 
 def test_a_move_of_a_known_opening_is_not_graded() -> None:
     calls: list[str] = []
     (known,) = moves_of({"g2g4": 300}, ["g2g4"], calls, Position())  # the Grob Attack
-    assert known.is_known and known.grade is None and known.loss == 0 and len(calls) == 2
+    assert known.grade is None and known.loss == 0 and len(calls) == 2
     (unknown,) = moves_of({"g2g4": 300}, ["g2g4"])
-    assert not unknown.is_known and unknown.grade is not None and unknown.grade.name == "blunder"
+    assert unknown.grade is not None and unknown.grade.name == "blunder"
 
 
 def test_a_mate_seen_after_the_best_move_is_counted_from_before_it() -> None:

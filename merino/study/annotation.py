@@ -18,7 +18,7 @@ from merino.engine.report import schema, static
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import MATE_SCORE, MAX_MS, MAX_NODES, Limits, Score
 from merino.study import claims
-from merino.study.judge import Judge
+from merino.study.judge import Judge, stage_of
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
 _CONFIRMING_PLIES = 4  # more, where the limit is a depth
@@ -48,7 +48,6 @@ class MoveVerdict:
     """The verdict of a search, or of the rules, on a position. Everything from White's view."""
 
     expected: float  # the share of the points, 0..1
-    sober: float  # the same by the other scale of the judge
     score: Score  # for the side to move
     turn: int
     depth: int  # 0 where the game is over
@@ -71,18 +70,8 @@ class AnnotatedMove:
     better: MoveVerdict  # the best verdict available, and its line: `before`, or that after the best move
     after: MoveVerdict
     change: schema.ChangeReport  # by evaluation alone
-    is_known: bool = False  # a move of a known opening, which is not graded
+    loss: float  # the mover's expected score that it lost, 0..1, by the scale of the judge that shows less
     mistake: claims.Mistake | None = None  # what kind of mistake it is, if it has a grade
-
-    @property
-    def loss(self) -> float:
-        """The mover's expected score that the move lost, 0..1, as far as both scales of the judge show it.
-
-        So what is won, lost or drawn anyway loses nothing.
-        """
-        if self.is_known or self.better.best[:1] == (self.move,):
-            return 0.0
-        return max(0.0, _loss(self.better, self.after, self.turn))
 
     @property
     def grade(self) -> Grade | None:
@@ -102,16 +91,18 @@ def annotate_moves(
     before = _verdict(current, judge, pace(len(moves)))
     explained = judge.narrator.explain(current.record)
     for index, text in enumerate(moves):
-        limits = pace(len(moves) - index)
+        limits, loss = pace(len(moves) - index), 0.0
         move, turn = current.parse_uci(text), current.turn
         name, previous, is_known = san(current, move), current.copy(), move in known_moves(current)
         current.push(move)
         after, explained_after = _verdict(current, judge, limits), judge.narrator.explain(current.record)
         better = before
-        if not is_known and _looks_bad(before, after, turn):
+        if not is_known and _looks_bad(previous, before, after, judge):
             better, after = _confirmed(previous, move, before, judge, deeper(limits))
+        if not is_known and better.best[:1] != (move,):
+            loss = max(0.0, _loss(previous, better, after, judge))
         change = static.report_change(explained, explained_after)
-        annotated = AnnotatedMove(move, name, turn, before, better, after, change, is_known)
+        annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
             best, reply = (claims.ScoredLine(found.best, found.score) for found in (better, after))
             prover = claims.Prover(judge, deeper(limits))
@@ -131,8 +122,8 @@ def deeper(limits: Limits) -> Limits:
     )
 
 
-def _looks_bad(before: MoveVerdict, after: MoveVerdict, turn: int) -> bool:
-    return _loss(before, after, turn) >= GRADES[-1].least_loss
+def _looks_bad(position: game.Position, before: MoveVerdict, after: MoveVerdict, judge: Judge) -> bool:
+    return _loss(position, before, after, judge) >= GRADES[-1].least_loss
 
 
 def _confirmed(
@@ -145,7 +136,7 @@ def _confirmed(
     after = _made(position, move, judge, limits)
     own = replace(after, score=_a_ply_before(after.score), turn=position.turn, best=(move, *after.best))
     deep = _verdict(position, judge, limits)
-    if deep.best[0] == move or not _looks_bad(deep, after, position.turn):
+    if deep.best[0] == move or not _looks_bad(position, deep, after, judge):
         return own, after
     found = []
     for other in dict.fromkeys((deep.best[0], before.best[0])):
@@ -169,10 +160,15 @@ def _a_ply_before(score: Score) -> Score:
     return Score(farther - score)
 
 
-def _loss(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:
-    """How much less of the points one side may expect, by the scale by which it is less."""
-    pairs = ((before.expected, after.expected), (before.sober, after.sober))
-    return min(_fall(*pair, turn) for pair in pairs)
+def _loss(position: game.Position, better: MoveVerdict, after: MoveVerdict, judge: Judge) -> float:
+    """How much less of the points the side to move may expect, by the scale of the judge that shows less."""
+    turn, stage = position.turn, stage_of(position)
+
+    def sober(verdict: MoveVerdict) -> float:
+        share = judge.sober(verdict.score, stage)
+        return share if verdict.turn == turn else 1 - share
+
+    return min(_fall(better.expected, after.expected, turn), sober(better) - sober(after))
 
 
 def _fall(before: float, after: float, turn: int) -> float:
@@ -183,10 +179,9 @@ def _verdict(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdi
     """The verdict of the rules if the game is over without a claim, else of the search."""
     turn = position.turn
     if position.is_checkmate():
-        return MoveVerdict(float(turn != WHITE), float(turn != WHITE), Score(-MATE_SCORE), turn, 0, ())
+        return MoveVerdict(float(turn != WHITE), Score(-MATE_SCORE), turn, 0, ())
     if not position.legal_moves or position.is_insufficient_material():
-        return MoveVerdict(0.5, 0.5, Score(0), turn, 0, ())
+        return MoveVerdict(0.5, Score(0), turn, 0, ())
     (line,) = judge.analyse(position, limits)
-    shares = [judge.expected(line.score), judge.sober(line.score)]
-    expected, sober = shares if turn == WHITE else [1 - share for share in shares]
-    return MoveVerdict(expected, sober, line.score, turn, line.depth, line.pv)
+    expected = judge.expected(line.score)
+    return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

@@ -19,6 +19,7 @@ from typing import Any, Self, cast
 
 import chess
 import chess.engine
+import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.common.text import in_one_line
@@ -26,7 +27,7 @@ from merino.engine.notation.san import as_chess_move, as_move, start_board_of
 from merino.engine.search.limits import Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
-from merino.eval import families, outlook
+from merino.eval import families, material, outlook
 from merino.eval.evaluation import Evaluation
 from merino.match import engines, games, players
 from merino.study import analyser, errors
@@ -35,7 +36,9 @@ STRONGEST = "gen13"  # the strongest net that comes with Merino
 TERMS = "terms"  # the name of a judge by the evaluation that comes with Merino
 FORMS = f"a net or weights, by file or name, '{TERMS}', or the program of a UCI engine"
 SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for the move, until it counts as hanging
-WINS, _WIN_SLOPE = 120.0, 25.0  # centipawns that win half of the games of `by_result`, and how steep that is
+# Of `by_result`: the centipawns that win half of the games in endings and with most pieces, how steep that is, and the
+# stages that count as such.
+_WINNING, _WIN_SLOPE, _STAGES = (250.0, 120.0), 25.0, (1 / 3, 2 / 3)
 _POLL_SECONDS = 0.05
 _NO_MOVE = ("(none)", "NULL", "0000")
 _PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
@@ -48,8 +51,8 @@ class Judge:
     """Who judges, and `narrator`, whose terms name the changes. A context manager, which ends the program of an engine.
 
     `expected` is the expected score of the side to move, 0..1; a mate in view is certain. `sober` is another one, by
-    another scale: what both call a fall is one. `identity` is all that its verdicts depend on, but for the limits of a
-    search. `new_game` forgets what was judged before.
+    another scale, at a stage of the game: what both call a fall is one. `identity` is all that its verdicts depend on,
+    but for the limits of a search. `new_game` forgets what was judged before.
     """
 
     name: str
@@ -58,7 +61,7 @@ class Judge:
     narrator: Evaluation
     identity: str
     scale: str  # of the expected score, in words: "K 200"
-    sober: Callable[[Score], float]
+    sober: Callable[[Score, float], float]
     new_game: Callable[[], object] = field(default=lambda: None)
     close: Callable[[], object] = field(default=lambda: None)
 
@@ -102,7 +105,7 @@ def judge_of(
             narrator,
             f"{json.dumps(player.identity())}, {engine.name}, K {scale:g}",
             "its own chances of win and draw" if engine.knows_chances else f"K {scale:g}",
-            (lambda score: _expected(Score(score), scale)) if engine.knows_chances else by_result,
+            (lambda score, _: _expected(Score(score), scale)) if engine.knows_chances else by_result,
             engine.new_game,
             engine.close,
         )
@@ -145,15 +148,22 @@ def by_search(
     )
 
 
-def by_result(score: Score) -> float:
+def by_result(score: Score, stage: float) -> float:
     """The expected score between players who give nothing away: little more than nothing is a draw, much more a win.
 
-    The chances are about those that Stockfish 15.1 names where `STRONGEST` has such a score.
+    The chances are about those that Stockfish 15.1 sees where `STRONGEST` has such a score. In endings a side that is a
+    pawn or two ahead draws.
     """
     if score.mate is not None:
         return float(score.mate > 0)
-    win, loss = (outlook.expected_score(sign * score - WINS, _WIN_SLOPE) for sign in (1, -1))
+    wins = float(np.interp(stage, _STAGES, _WINNING))
+    win, loss = (outlook.expected_score(sign * score - wins, _WIN_SLOPE) for sign in (1, -1))
     return (1 + win - loss) / 2
+
+
+def stage_of(position: Position) -> float:
+    """The stage of a position, from 0 in endings to 1 with all pieces."""
+    return material.game_stage(position.record)[1]
 
 
 def _digest(identity: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
 from merino.study import claims, errors, tactics
 from merino.study.annotation import GRADES, deeper
-from merino.study.judge import Judge
+from merino.study.judge import Judge, stage_of
 
 SAME = 0.02  # of the points, by which moves must differ for one to be better
 DECIDED = 100  # centipawns by which moves must differ where one side is winning anyway
@@ -78,7 +78,7 @@ def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
 def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> Judgement:
     """Whether a move is the best; if not, what is wrong with it. What looks like a mistake is searched deeper."""
     best, own, prover = _both(position, (), played, judge, limits)
-    fall, judged = _fall(best, own, judge), partial(Judgement, lines={played: own})
+    fall, judged = _fall(position, best, own, judge), partial(Judgement, lines={played: own})
     name, better = _bare(san(position, played)), _bare(san(position, best.pv[0]))
     score, best_score = (score_text(line.score, position.turn) for line in (own, best))
     if best.pv[0] == played or own.score >= best.score:
@@ -118,7 +118,7 @@ def of_two(position: Position, first: Move, second: Move, judge: Judge, limits: 
     if better.score == other.score:
         said = f"The search finds {names[0]} and {names[1]} equally good ({scores[0]})."
         return judged((said,))
-    is_close = better.score - other.score < DECIDED and _fall(better, other, judge) < SAME
+    is_close = better.score - other.score < DECIDED and _fall(position, better, other, judge) < SAME
     if is_close and better.score.mate is None:
         said = f"{names[0]} and {names[1]} are about equally good: {scores[0]} and {scores[1]}."
         return judged((said,))
@@ -198,7 +198,7 @@ def _both(
     for within in (limits, deeper(limits)):
         line = _searched(position, judge, replace(within, search_moves=list(first)))
         own = line if line.pv[0] == second else _searched(position, judge, replace(within, search_moves=[second]))
-        if _fall(line, own, judge) < GRADES[-1].least_loss:
+        if _fall(position, line, own, judge) < GRADES[-1].least_loss:
             break
     return line, own, claims.Prover(judge, within)
 
@@ -209,10 +209,11 @@ def _searched(position: Position, judge: Judge, limits: Limits) -> Line:
     raise errors.StudyError("the search was too short for a verdict")
 
 
-def _fall(one: Line, other: Line, judge: Judge) -> float:
+def _fall(position: Position, one: Line, other: Line, judge: Judge) -> float:
     """How much less of the points the worse of two lines brings, by the scale of the judge by which it is less."""
     better, worse = sorted((one.score, other.score), reverse=True)
-    return min(scale(better) - scale(worse) for scale in (judge.expected, judge.sober))
+    stage = stage_of(position)
+    return min(judge.expected(better) - judge.expected(worse), judge.sober(better, stage) - judge.sober(worse, stage))
 
 
 def _mistake(prover: claims.Prover, position: Position, better: Line, other: Line) -> claims.Mistake:

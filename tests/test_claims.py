@@ -46,16 +46,27 @@ def judge(found: Mapping[str, tuple[str, int]] | None = None, otherwise: int = 0
     return Judge("script", analyse, share, families.default(), "", "", share)
 
 
+def along(fen: str, moves: str, score: int = 300) -> dict[str, tuple[str, int]]:
+    """What a judge that holds to this line finds before each of its later moves."""
+    board, texts, found = chess.Board(fen), moves.split(), dict[str, tuple[str, int]]()
+    for index, text in enumerate(texts):
+        if index:
+            key = " ".join(board.fen().split()[:2])
+            found[key] = " ".join(texts[index:]), score if index % 2 == 0 else -score
+        board.push_san(text)
+    return found
+
+
 def course(fen: str, moves: str, score: int = 300) -> claims.Course:
     """A line of moves in short notation."""
     position = Position(fen)
     return claims.Course(position, line_of(position, moves, score).pv, Score(score))
 
 
-def claimed(fen: str, moves: str, score: int = 300, **script):
+def claimed(fen: str, moves: str, score: int = 300, found: Mapping[str, tuple[str, int]] | None = None):
     """What is claimed of a line: the kind, the pieces named, the pawns and the ply; None for nothing."""
     white = score if Position(fen).turn == 0 else -score
-    prover = claims.Prover(judge(otherwise=white, **script), LIMITS)
+    prover = claims.Prover(judge(along(fen, moves, score) | (found or {}), otherwise=white), LIMITS)
     claim = prover.of_line(course(fen, moves, score))
     if claim is None:
         return None
@@ -108,6 +119,14 @@ def test_what_the_second_search_takes_back_is_not_claimed():
     assert claimed(fen, "Rxd5 Ke7", found={end: ("Ra2 Rd4 Rxh2", -300)}) is None  # two pawns are not three
 
 
+def test_material_is_claimed_only_if_no_defence_saves_it():
+    fen, moves = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1", "Nc7+ Kd7 Nxa8 Kc6"
+    check = "r3k3/2N5/8/8/8/8/7P/4K3 b"
+    assert claimed(fen, moves) == ("fork", "Nb5 ke8 ra8", (5, 3))
+    assert claimed(fen, moves, found={check: ("Kd8 Nxa8 Kc8", -300)}) == ("fork", "Nb5 ke8 ra8", (5, 3))
+    assert claimed(fen, moves, found={check: ("Kd8 Kd2 Kxc7", -300)}) is None
+
+
 @pytest.mark.parametrize(
     ("fen", "moves", "mate", "found"),
     [
@@ -130,13 +149,14 @@ def test_the_rest_of_a_mate_is_searched_for():
     assert claim is not None and claim.line == ("f6f7", "h8h7", "g1h1")
 
 
-def mistake(fen: str, played: str, better: tuple[str, int], reply: tuple[str, int], **script):
+def mistake(fen: str, played: str, better: tuple[str, int], reply: tuple[str, int], found=None, otherwise: int = 0):
     """The mistake that a move is, by the lines and scores of the better move and of the reply."""
     position = Position(fen)
     best = line_of(position, *better)
     move = line_of(position, played, 0).pv[0]
     after = claims.best_after(position, move)
-    prover = claims.Prover(judge(**script), LIMITS)
+    script = along(fen, *better) | along(after.fen(), *reply) | (found or {})
+    prover = claims.Prover(judge(script, otherwise), LIMITS)
     return prover.of_mistake(position, move, claims.as_found(best), claims.as_found(line_of(after, *reply)))
 
 
@@ -198,7 +218,8 @@ def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_two_searches_a
 def test_a_threat_is_claimed_for_the_side_that_is_not_to_move():
     position = Position("r3k3/8/8/1N6/8/8/7P/4K3 b - - 0 1")
     passed = "r3k3/8/8/1N6/8/8/7P/4K3 w"
-    prover = claims.Prover(judge({passed: ("Nc7+ Kd7 Nxa8", 300)}, otherwise=300), LIMITS)
+    script = {passed: ("Nc7+ Kd7 Nxa8", 300)} | along(f"{passed} - - 0 1", "Nc7+ Kd7 Nxa8")
+    prover = claims.Prover(judge(script, otherwise=300), LIMITS)
     claim, line, _ = prover.threat(position)
     assert claims.threat_text(claim, line) == (
         "White threatens Nc7+: it forks the king on e8 and the rook on a8 and wins the rook on a8 "

@@ -32,6 +32,7 @@ from merino.study.lines import LineEnd, end_after
 LATEST = 7  # plies within which material must be won
 FOLLOWED = 12  # plies of a line that must not give it back
 MAX_FALL = 75  # centipawns that the second search may find less than the first
+SPARED = 3  # pawns from which on a defence may save one
 WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
 LEAST_PER_PAWN = 40  # centipawns that a move must lose for each pawn that is said to be lost
 MIN_PLACE = 15.0  # centipawns that terms must make of a fact
@@ -309,13 +310,22 @@ class Prover:
         after = line.score if end.turn == course.start.turn else Score(-line.score)
         longer = Course(course.start, (*course.moves[: gain.ply], *line.moves[: FOLLOWED - gain.ply]), course.score)
         is_less = after < course.score - MAX_FALL and not (after >= WON and course.score >= WON)
-        if is_less or longer.gain is None or longer.gain.pawns < gain.pawns:
+        if is_less or longer.gain is None or longer.gain.pawns < gain.pawns or not self._is_forced(course, gain):
             return
         for kind, named in _MEANS.items():
             if (found := named(course, gain)) is not None:
                 pieces, text = found
                 yield self._claim(kind, course, gain.ply, pieces, gain, text, after)
                 return
+
+    def _is_forced(self, course: Course, gain: schema.GainReport) -> bool:
+        """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several."""
+        for ply in range(1, gain.ply, 2):
+            defence = self._search(course.after(ply)).moves
+            kept = Course(course.start, (*course.moves[:ply], *defence[: FOLLOWED - ply]), course.score).gain
+            if (0 if kept is None else kept.pawns) < gain.pawns - (gain.pawns >= SPARED):
+                return False
+        return True
 
     # Places
 

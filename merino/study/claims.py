@@ -144,10 +144,12 @@ class Course:
             for ply in range(1, min(len(self.moves), FOLLOWED) + 1)
             if (held := self._secured(ply)) is not None
         }
+        # What could be taken later, but is not, tells nothing: only where the line ends.
+        held = {ply: self.lead(ply) for ply in secured} | dict(list(secured.items())[-1:])
         kept = {
             ply: lead
             for ply, lead in secured.items()
-            if ply <= LATEST and lead == self.lead(ply) == min(secured[later] for later in secured if later >= ply)
+            if ply <= LATEST and lead == self.lead(ply) == min(held[later] for later in held if later >= ply)
         }
         ply = max(kept, key=lambda ply: (kept[ply], -ply), default=0)
         return schema.GainReport(kept[ply], ply) if kept.get(ply, 0) >= tactics.MIN_GAIN else None

@@ -316,7 +316,7 @@ def odd_requests(server: Server, size: Size) -> str:
 def websocket_floods(server: Server, size: Size) -> str:
     """Messages without end, from clients that read no answer: memory stays flat from a flood to the next like it."""
     texts = ("{", json.dumps({"fen": MIDDLEGAME, "depth": 1, "all_moves": True}))
-    for text in texts:
+    for text in 2 * texts:  # until there are as many searchers as work at once
         _flood(server, text, size.messages)
     before = server.memory
     sent = [_flood(server, text, size.messages) for text in texts]

@@ -26,7 +26,7 @@ from merino.app.explorer import channel, games, guard, routes, tasks
 from merino.app.explorer.app import FOLDER, create_app, version_of
 from merino.app.explorer.channel import MAX_UNREAD, Channel, Stop
 from merino.app.explorer.serving import listen
-from merino.app.explorer.state import Evaluations, Fields, GamesFile, RequestError, Searchers, ServerState
+from merino.app.explorer.state import Evaluations, Fields, GamesFile, NamedJudge, RequestError, Searchers, ServerState
 from merino.app.explorer.tasks import learn
 from merino.app.shell.commands import explorer as run_explorer
 from merino.core.board.game import Position
@@ -39,6 +39,7 @@ from merino.lab.people import drill, panel
 from merino.lab.people.panel import PRACTICES, review_exercise
 from merino.study.reporting import report_position
 from tests.rows import few_games
+from tests.test_judge import FAKE
 
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -920,3 +921,32 @@ def test_a_port_in_use_is_named() -> None:
         port = other.getsockname()[1]
         with pytest.raises(MerinoError, match=f"cannot listen on port {port}: "):
             run_explorer(["--port", str(port), "--no-browser"])
+
+
+def test_the_engine_of_the_command_line_judges_and_no_request_names_another(page: TestClient) -> None:
+    named = NamedJudge(FAKE)
+    with TestClient(create_app(ServerState(named_judge=named), PORT), base_url=ADDRESS) as judged:
+        assert judged.get("/api/weights").json()["judge"] == "Fake"
+        *lines, last = done(judged, "search", fen=Position().fen(), nodes=100)
+        assert last["best"] == "a2a3" and "best is 1.a3 (Fake, depth 3)" in lines[0]["sentence"]
+        assert done(judged, "search", fen=Position().fen(), depth=1, judge="gen13.net")[-1]["best"] != "a2a3"
+        moves = done(judged, "annotate", fen=Position().fen(), moves=["e2e4", "e7e5"], nodes=100)
+        assert [move["before"]["cp"] for move in moves[:-1]] == [12, -12]
+        with connect(judged, "/ws/search") as socket:  # without limits, until it is stopped
+            socket.send_json({"fen": Position().fen()})
+            heard(socket, "line")
+            socket.send_json({"stop": True})
+            assert heard(socket, "done")[-1]["type"] == "done"
+        assert "there are no weights '/bin/true'" in refused(post(judged, "threat", fen=MIDDLEGAME, judge="/bin/true"))
+    named.close()
+    assert "there are no weights" in done(page, "search", fen=MIDDLEGAME, judge=FAKE)[-1]["error"]
+
+
+def test_an_engine_that_ends_is_named_and_started_again() -> None:
+    named = NamedJudge(f"{FAKE} crash")  # at its third search
+    with TestClient(create_app(ServerState(named_judge=named), PORT), base_url=ADDRESS) as judged:
+        moves = ["e2e4", "e7e5", "d2d4"]
+        *found, last = done(judged, "annotate", fen=Position().fen(), moves=moves, nodes=100)
+        assert [move["ply"] for move in found] == [1] and last["error"].startswith("judge 'Fake' has ended")
+        assert done(judged, "search", fen=Position().fen(), nodes=100)[-1]["best"] == "a2a3"
+    named.close()

@@ -71,8 +71,14 @@ def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
         shown = f" ({whole})" if 1 < plies <= MAX_SHOWN else ""
         said = f"{COLOUR_NAMES[turn]} mates in {(plies + 1) // 2} by {course.opening}{shown}."
         return judged((said,), (claim,))
-    standing = f"{_standing(line.score, turn, judge)}; {by}"
-    return judged((standing,)) if claim is None else judged((standing, _of_it(claim, course)), (claim,))
+    said = standing(position, line, judge)
+    return judged((said,)) if claim is None else judged((said, _of_it(claim, course)), (claim,))
+
+
+def standing(position: Position, line: Line, judge: Judge) -> str:
+    """A line that a search has just found in a sentence, without a proof: who is better, and by which move."""
+    best = _bare(claims.Course(position, line.pv[:1], line.score).opening)
+    return f"{_standing(line.score, position.turn, judge)}; best is {best} ({judge.name}, depth {line.depth})."
 
 
 def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> Judgement:

@@ -25,7 +25,7 @@ from merino.eval.linear.weights import active_file
 from merino.formats.pgn_games import list_games
 from merino.learn.judging import load_record
 from merino.learn.procedure import RECORD_NAME, use_weights
-from merino.study import claims, judge, reporting, text, verdicts
+from merino.study import claims, reporting, text, verdicts
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
@@ -155,12 +155,11 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     one, other = (san.read_move(position, fields.text(name)) for name in ("first_move", "second_move"))
     nodes = fields.number("nodes", 1, MAX_NODES)
-    found, strongest = verdicts.Judgement(()), judge.strongest()
-    with state.searchers.borrowed(strongest) as searcher:
-        by_search = judge.by_search(searcher, strongest, is_forgetful=True)
+    found = verdicts.Judgement(())
+    with state.judging(fields, is_forgetful=True) as judging:
         if nodes:
-            found = verdicts.of_two(position, one, other, by_search, limits.Limits(nodes=nodes))
-    report = reporting.report_moves(position, [one, other], evaluation, found.lines, by_search)
+            found = verdicts.of_two(position, one, other, judging, limits.Limits(nodes=nodes))
+        report = reporting.report_moves(position, [one, other], evaluation, found.lines, judging)
     first, second = report.moves
     change = static.difference(first.change, second.change)
     return {
@@ -174,16 +173,14 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
 
 def threat(fields: Fields, state: ServerState) -> Message:
     """POST /api/threat: what the other side would win if it were to move, a move and a sentence; nulls for nothing."""
-    position, strongest = fields.position(), judge.strongest()
     wanted = limits.Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
-    with state.searchers.borrowed(strongest) as searcher:
-        prover = claims.Prover(judge.by_search(searcher, strongest), wanted)
-        found = prover.threat(position)
+    with state.judging(fields) as judging:
+        found = claims.Prover(judging, wanted).threat(fields.position())
     if found is None:
-        return dict.fromkeys(("threat", "move", "score", "depth"))
+        return {**dict.fromkeys(("threat", "move", "score", "depth")), "claims": []}
     claim, course, depth = found
-    score = san.score_text(course.score, course.start.turn)
-    return {"threat": claims.threat_text(claim, course), "move": claim.line[0], "score": score, "depth": depth}
+    score, said = san.score_text(course.score, course.start.turn), claims.threat_text(claim, course)
+    return {"threat": said, "move": claim.line[0], "score": score, "depth": depth, "claims": [schema.plain(claim)]}
 
 
 def line(fields: Fields, _: ServerState) -> Message:
@@ -205,6 +202,7 @@ def weights(fields: Fields, state: ServerState) -> Message:
     return {
         "weights": [asdict(entry) for entry in state.evaluations.entries()],
         "chosen": fields.weights(),
+        "judge": state.judge_name,
         "k": evaluation.k,
         "has_terms": evaluation.has_terms,
         "about": "" if evaluation.has_terms else evaluation.describe(),

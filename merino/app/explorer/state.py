@@ -21,8 +21,11 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
 from merino.formats import pgn_games, sources
+from merino.study import judge
 
 IN_USE, USUAL = "in-use", "usual"
+JUDGE, SHOWN = "judge", "shown"  # who judges, next to evaluations: the judge of the page, and the evaluation shown
+HASH_MB = 64  # of each judge that the command line names
 MAX_OWN = 50  # evaluations sent by the page or learned; the oldest go first
 MAX_MOVES = 2000  # plies of a game
 MAX_TEXT = 2 << 20  # characters of a text
@@ -149,6 +152,41 @@ class Searchers:
             self._idle.append(searcher)
 
 
+class NamedJudge:
+    """The judge that the command line names, in any of `judge.FORMS`; nobody else names a program. Raises StudyError.
+
+    Each piece of work borrows one of its own. One that has failed or was interrupted is not lent again.
+    """
+
+    def __init__(self, named: str) -> None:
+        self._named = named
+        self._idle: list[tuple[judge.Judge, list[Callable[[], bool]]]] = []
+        with self.borrowed() as found:
+            self.name = found.name
+
+    @contextmanager
+    def borrowed(self, is_stop_requested: Callable[[], bool] = lambda: False) -> Iterator[judge.Judge]:
+        """The judge, who has forgotten earlier positions; asked to stop, it raises KeyboardInterrupt."""
+        try:
+            lent, asked = self._idle.pop()
+        except IndexError:
+            asked = []
+            lent = judge.judge_of(self._named, HASH_MB, 1, is_stop_requested=lambda: any(ask() for ask in asked))
+        asked[:] = [is_stop_requested]
+        lent.new_game()
+        try:
+            yield lent
+        except BaseException:
+            lent.close()
+            raise
+        self._idle.append((lent, asked))
+
+    def close(self) -> None:
+        """End the programs that nobody uses."""
+        while self._idle:
+            self._idle.pop()[0].close()
+
+
 class GamesFile:
     """A file of games, open while it is used as a context. Offsets are in its text, uncompressed.
 
@@ -222,6 +260,7 @@ class GamesFile:
 class ServerState:
     """The evaluations to choose from, what the command line asked for, and what was learned and done last.
 
+    `named_judge` judges where a request does not ask for another; without one the strongest net does.
     `learned` is the answer of GET /api/learning on what was learned here. `kept` is what runs of the server keep: the
     match, and what panels of the lab keep under their names. `at_end` is called when the server ends, `running` stops
     what sockets work at; `beginning` is held where a run begins, as there is one of each kind at a time.
@@ -230,6 +269,7 @@ class ServerState:
     first_text: str | None = None
     first_is_free: bool = False
     games: GamesFile | None = None
+    named_judge: NamedJudge | None = None
     evaluations: Evaluations = field(default_factory=Evaluations)
     searchers: Searchers = field(default_factory=Searchers)
     learned: dict[str, Any] | None = None
@@ -243,6 +283,40 @@ class ServerState:
         if self.games is None:
             raise RequestError("the explorer was started without a file of games")
         return self.games
+
+    @property
+    def judge_name(self) -> str:
+        """The name of the judge of the page."""
+        return judge.STRONGEST if self.named_judge is None else self.named_judge.name
+
+    def judging_evaluation(self, fields: Fields) -> Evaluation | None:
+        """The evaluation of the search that judges in a request; None where the judge of the command line does."""
+        names_weights = fields.has("weights") or fields.has("changes")
+        name = fields.text("judge", SHOWN if names_weights else JUDGE)
+        if name == SHOWN:
+            return fields.evaluation(self.evaluations)
+        if name != JUDGE:
+            return self.evaluations.find(name)
+        return judge.strongest() if self.named_judge is None else None
+
+    @contextmanager
+    def judging(
+        self, fields: Fields, is_stop_requested: Callable[[], bool] = lambda: False, **settings: Any
+    ) -> Iterator[judge.Judge]:
+        """Who judges in a request; `settings` are those of a search of Merino's."""
+        evaluation = self.judging_evaluation(fields)
+        if evaluation is None and self.named_judge is not None:
+            with self.named_judge.borrowed(is_stop_requested) as found:
+                yield found
+        elif evaluation is not None:
+            with self.searchers.borrowed(evaluation) as searcher:
+                name = judge_name(evaluation)
+                yield judge.by_search(searcher, evaluation, name, is_stop_requested=is_stop_requested, **settings)
+
+
+def judge_name(evaluation: Evaluation) -> str:
+    """The name of a search by this evaluation as a judge."""
+    return Path(evaluation.name).stem if evaluation.name.endswith((".net", ".txt")) else evaluation.name
 
 
 T = TypeVar("T")

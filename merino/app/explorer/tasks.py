@@ -6,6 +6,7 @@ No file of the user is changed.
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from merino.app.console import shared
 from merino.app.explorer.channel import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
 from merino.app.explorer.games import SentGames, sent_games
-from merino.app.explorer.state import MAX_MOVES, Fields, RequestError, ServerState
+from merino.app.explorer.state import MAX_MOVES, Fields, RequestError, ServerState, judge_name
 from merino.core.board.game import Position
 from merino.core.common import sealed, work
 from merino.engine.notation import san
@@ -26,12 +27,13 @@ from merino.eval.linear import family, phases, registry
 from merino.learn import fitting, judging, procedure, request
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
-from merino.study import analyser, annotated_files, annotation, judge
+from merino.study import annotated_files, annotation, judge, verdicts
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
 MAX_NODES, MAX_SCORE_NODES, MAX_MATCH_NODES = 10**9, 1_000_000, 100_000  # of searches, of learning, of moves
 DEFAULT_NODES = 20_000  # in a game, without another limit
+FIRST_LOOK_MS, LAST_LOOK_MS = 250, 64_000  # of another engine, which is asked again for twice the time
 SIDES = ("new", "old")
 LOOK_SECONDS = 0.05  # between two looks at the games that have ended
 MATCH = "match"  # the match in `ServerState.kept`
@@ -39,22 +41,43 @@ MATCH = "match"  # the match in `ServerState.kept`
 
 def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Search a position and report each line found, without end unless a limit is given."""
-    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    position, evaluation = fields.position(), state.judging_evaluation(fields)
     limits = _limits(fields, Limits(infinite=True))
     legal = len(position.legal_moves)
-    lines = legal if fields.flag("all_moves") else fields.number("lines", 1, MAX_LINES) or 1
+    lines = legal if fields.flag("all_moves") else min(legal, fields.number("lines", 1, MAX_LINES) or 1)
     if not legal:
         return {"type": "done", "best": None}
+    best = None
+    if evaluation is None:
+        with suppress(KeyboardInterrupt), state.judging(fields, lambda: stop.is_set) as judging:
+            best = _deepened(judging, position, limits, lines, say, stop)
+    else:
+        with state.searchers.borrowed(evaluation) as searcher:
+            judging = judge.by_search(searcher, evaluation, judge_name(evaluation))
+            searcher.is_analysing, searcher.multipv = True, lines
 
-    def show(line: Line) -> None:
-        if not line.bound and line.pv:
-            say({"type": "line", **_line(position, line, evaluation)})
+            def show(line: Line) -> None:
+                if not line.bound and line.pv:
+                    say({"type": "line", **_line(position, line, judging)})
 
-    with state.searchers.borrowed(evaluation) as searcher:
-        searcher.is_analysing = True
-        searcher.multipv = lines
-        best = _searched(searcher, position, limits, stop, show).best
+            best = _searched(searcher, position, limits, stop, show).best
     return {"type": "done", "best": None if best is None else position.uci(best)}
+
+
+def _deepened(judging: judge.Judge, position: Position, limits: Limits, count: int, say: Say, stop: Stop) -> int | None:
+    """The best move by the judge of the command line, whose lines are said after each look.
+
+    A search with limits is one look. Raises KeyboardInterrupt where it is stopped.
+    """
+    best, milliseconds = None, FIRST_LOOK_MS
+    while not stop.is_set:
+        found = judging.analyse(position, Limits(movetime=milliseconds) if limits.infinite else limits, count)
+        for line in found:
+            say({"type": "line", **_line(position, line, judging)})
+        best, milliseconds = found[0].pv[0] if found else best, min(2 * milliseconds, LAST_LOOK_MS)
+        if not limits.infinite:
+            break
+    return best
 
 
 def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
@@ -72,23 +95,20 @@ def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
 
 def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Report for each move of a game what it loses, as `merino annotate` does; from the ply `first` on, if given."""
-    start, evaluation = Position(fields.text("fen")), fields.evaluation(state.evaluations)
+    start = Position(fields.text("fen"))
     before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
     limits = _limits(fields, Limits(nodes=DEFAULT_NODES))
     moves, is_whole = fields.take("moves", list[str]), True
     start.push_all(moves[:before])
     current, done = start.copy(), list[annotation.AnnotatedMove]()
-    with state.searchers.borrowed(evaluation) as searcher:
-        judging = judge.by_search(
-            searcher, evaluation, evaluation.name, evaluation, is_stop_requested=lambda: stop.is_set
-        )
-        try:
+    try:
+        with state.judging(fields, lambda: stop.is_set) as judging:
             for annotated in annotation.annotate_moves(start, moves[before:], judging, lambda _: limits):
                 done.append(annotated)
                 say({"type": "move", "ply": before + len(done), **annotated_files.annotated_json(current, annotated)})
                 current.push(annotated.move)
-        except KeyboardInterrupt:
-            is_whole = False
+    except KeyboardInterrupt:
+        is_whole = False
     return {"type": "done", "is_whole": is_whole, "account": list(annotated_files.account(done))}
 
 
@@ -116,12 +136,13 @@ def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop
     return results[0]
 
 
-def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, Any]:
+def _line(position: Position, line: Line, judging: judge.Judge) -> dict[str, Any]:
     named = list(san.named_moves(position, line.pv))
     return {
+        "sentence": verdicts.standing(position, line, judging),
         **{name: getattr(line, name) for name in ("depth", "nodes", "nps", "time_ms")},
         "number": line.multipv,
-        "score": asdict(report_score(line.score, position.turn, lambda score: analyser.expected_of(score, evaluation))),
+        "score": asdict(report_score(line.score, position.turn, judging.expected)),
         "moves": [move for _, move in named],
         "names": [name for name, _ in named],
         "text": san.san_line(san.board_of(position), line.pv),

@@ -218,13 +218,18 @@ def explorer(arguments: list[str]) -> int:
         prog="merino explorer",
         usage="merino explorer [FEN | FILE.pgn] [options]",
         description="Open a page in the browser that shows a position and its reasons.",
-        examples=("merino explorer", "merino explorer games.pgn --port 0 --no-browser"),
+        examples=(
+            "merino explorer",
+            "merino explorer games.pgn --port 0 --no-browser",
+            "merino explorer --judge /usr/games/stockfish",
+        ),
     )
     sentence = "position or games to begin with (default: the starting position)"
     parser.add_argument("words", nargs="*", default=[], metavar="FEN | FILE.pgn", help=sentence)
     sentence = "port to listen on, 0 for any free one (default: %(default)s)"
     parser.add_argument("--port", type=shared.whole(0, 65535), default=DEFAULT_PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    shared.add_judge(parser)
     args = parser.parse_args(arguments)
     text, is_free, path = _to_begin_with(args.words)
     try:
@@ -236,7 +241,7 @@ def explorer(arguments: list[str]) -> int:
             f"it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
         ) from error
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
-    from merino.app.explorer.state import MAX_TEXT, GamesFile, ServerState  # noqa: PLC0415
+    from merino.app.explorer.state import MAX_TEXT, GamesFile, NamedJudge, ServerState  # noqa: PLC0415
 
     with GamesFile(path) if path else nullcontext() as games:
         state = ServerState(text, is_free, games)
@@ -244,6 +249,9 @@ def explorer(arguments: list[str]) -> int:
             state = ServerState(sources.decoded(games.text(0, MAX_TEXT)))
         elif games:
             games.check()
+        if args.judge is not None:
+            state.named_judge = NamedJudge(args.judge)
+            state.at_end.append(state.named_judge.close)
         serve(state, args.port, not args.no_browser, lambda line: print(line, flush=True))
     return 0
 

@@ -190,7 +190,7 @@ def test_what_is_drawn_again_keeps_the_focus_of_the_keyboard(page: Page) -> None
     page.until(lambda: "Ne5." in page.text("#live"))
     assert focused(page) == "undo"
     page.keys(Keys.ENTER)  # now nothing can be taken back, and its neighbour has the focus
-    page.until(lambda: page.text("#live").startswith("Score"))
+    page.until(lambda: page.text("#live").startswith("Before any move"))
     assert focused(page) == "redo"
     press(page, "#move-list [data-ply='2']")
     page.until(lambda: "Nxe5." in page.text("#live"))
@@ -199,7 +199,7 @@ def test_what_is_drawn_again_keeps_the_focus_of_the_keyboard(page: Page) -> None
     page.until(lambda: page.all("#move-table"))
     assert focused(page) == "tab-moves"
     press(page, "#move-table thead th:nth-of-type(5) button")
-    assert focused(page) == "Static"
+    assert focused(page) == "Change"
     press(page, "#move-table tbody button")
     page.until(lambda: len(page.moves) == 3 and focused(page) == "Moves")
 
@@ -326,7 +326,7 @@ def test_a_graph_says_which_move_it_is_at_and_where_its_lines_go(page: Page) -> 
     value = "return document.getElementById('course').getAttribute('aria-valuetext')"
     page.until(lambda: re.fullmatch(r"5\. Qg4\?\? blunder, White's chances \d+%", page.run(value)))
     page.until(lambda: page.text("#annotate") == "Search deeper")
-    page.run("document.querySelector('#panel-games details').open = true")
+    page.run("document.getElementById('course-terms-choice').open = true")
     for name in ("KnightCenter", "BishopCenter", "PawnCenter"):
         page.click(f'#panel-games input[data-term="{name}"]')
     page.until(lambda: len(page.all("#course-terms .legend span")) == 3)

@@ -66,7 +66,7 @@ def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
     assert "nodes a second" in page.text("#analysis-status")
     moves = first_moves(page)
     assert len(set(moves)) == 4 and all(chess.Board(MIDDLEGAME).parse_san(san) for san in moves)
-    page.until(lambda: page.text(f"{LINES} .line-score") == page.text("#analysis-score"))
+    page.until(lambda: page.text(f"{LINES} .line-score") == page.text("#score"))
     assert re.fullmatch(r"\d+%", page.text(f"{LINES} .line-share"))
     page.click("#analysis-switch")
     page.open(at(MIDDLEGAME))
@@ -112,16 +112,16 @@ def test_a_move_of_a_line_shows_its_board_and_plays_it(page: Page) -> None:
 
 def test_the_bar_follows_the_search(page: Page) -> None:
     analysed(page, MATE)
-    page.until(lambda: page.text("#expected b") == "100" and page.text("#analysis-score") == "+M1")
+    page.until(lambda: page.text("#expected b") == "100" and page.text("#score") == "+M1")
     assert "search" in page.find("#expected").get_attribute("title")
     page.keys("a", until=lambda: page.find("#analysis-switch").is_selected() is False)
     page.move("g1", "f1", until=lambda: "evaluation alone" in page.find("#expected").get_attribute("title"))
 
 
 def test_two_evaluations_analyse_until_nobody_looks_or_the_page_is_hidden(page: Page) -> None:
-    analysed(page, MIDDLEGAME, analysis_by="default", analysis_beside="gen1.net", analysis_lines=1)
+    analysed(page, MIDDLEGAME, analysis_beside="gen1.net", analysis_lines=1)
     page.until(lambda: page.all("#lines-by li") and page.all("#lines-beside li") and depth(page) > 2)
-    assert page.texts("#analysis h3") == ["By default", "By net gen1"]
+    assert page.texts("#analysis h3") == ["By gen13", "By net gen1"]
     page.until(lambda: page.all(".arrows .best") and page.all(".arrows .threat[data-move=c6d4]"))
     page.unfold(".analysis-settings summary")
     page.click("#analysis-arrows", until=lambda: not page.all(".arrows .best"))
@@ -304,27 +304,48 @@ def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) ->
 def test_threats_and_comparisons_unfold_what_proves_them(page: Page) -> None:
     page.open(at(QUIET))
     page.click("#threat")
-    page.until(lambda: re.search(r"-?\d+\.\d\d for White at depth \d+", page.text("#threat + .numbers")))
+    page.until(lambda: "as if it were the other side's turn" in page.text("#threat + .numbers"))
+    page.until(lambda: page.all("#threat + .numbers svg.mini"))
+    assert re.search(r"Score .* at its end, for White: searches by gen13", page.text("#threat + .numbers"))
     page.tab("moves")
     for move in ("h2h3", "e1e6"):
         page.until(lambda move=move: page.all(f"tr[data-move={move}] input"))
         page.run(f"document.querySelector('tr[data-move={move}] input').click()")
     page.until(lambda: page.text("#why"))
-    page.click("#why", until=lambda: " at the end of the line, by " in page.text("#why + .numbers"))
+    page.click("#why", until=lambda: page.all("#why + .numbers svg.mini"))
     assert violations(page, "#analysis", "#verdict", "#comparison") == []
+    page.click("#why + .numbers button", until=["Rxe6", "fxe6"])
 
 
-def test_what_a_search_sees_beyond_the_board_is_said(page: Page) -> None:
+MATE_IN_VIEW = "4kb1r/p2n1ppp/4q3/4p1B1/4P3/1Q6/PPP2PPP/2KR4 w k - 0 16"  # by the terms Black is ahead
+
+
+def test_the_figure_and_the_first_sentence_are_those_of_the_search(page: Page) -> None:
     page.set_out(analysis=True, analysis_lines=1)
-    page.open(at(BOTVINNIK.replace(" w ", " b ")))  # the evaluation by itself finds it level
-    page.until(lambda: re.match(r"The search sees more .*: \+\d\.\d\d \(\d\d%\) at depth", page.text("#searched")))
-    page.open(at("6k1/5ppp/8/8/8/8/5PPP/6K1 w - - 0 1"), until=lambda: page.text("#lines-by .line-score"))
-    assert not page.find("#searched").is_displayed()
+    page.open(at(MATE_IN_VIEW))
+    page.until(lambda: page.text("#score") == "+M2" and page.text("#expected-score") == "100%")
+    assert re.fullmatch(r"White is winning; best is 16\.Qb8\+ \(gen13, depth \d+\)\.", page.text("#searched"))
+    assert page.text(".before").startswith("Before any move, by the terms") and page.text("#static-score") == "-0.51"
+    page.tab("moves")
+    scores = "[data-searched=b3b8]", f"{LINES} .line-score"
+    page.until(lambda: all(page.text(place) == "+M2" for place in scores))
+    page.hover("tr[data-move=b3b8] button", until=lambda: page.text("#static-score") != "-0.51")
+    assert page.text("#score") == "+M2", "a move has one score"
+
+
+def test_a_judge_that_fails_is_said(page: Page) -> None:
+    page.stand_in("/ws/search")
+    page.click("#analysis-switch", until=lambda: page.run("return window.sent.length"))
+    page.run("window.hear({ type: 'error', error: \"judge 'Fake' has ended\" })")
+    page.until(lambda: page.error == "judge 'Fake' has ended" and page.text("#analysis-status") == "ended")
+    assert page.values_of("#analysis-by option", "e.textContent")[:2] == ["gen13", "the evaluation shown"]
+    page.unfold(".analysis-settings summary")
+    page.choose("#analysis-by", "default", until=lambda: page.run("return window.sent.at(-1).judge") == "default")
 
 
 def test_a_decided_game_shows_its_result(page: Page) -> None:
     page.open(at("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), until=lambda: page.text("#score") == "1-0")
-    assert page.text("#expected-score") == "100.0%" and "White has won by checkmate." in page.text("#verdict")
+    assert page.text("#expected-score") == "100%" and "White has won by checkmate." in page.text("#verdict")
     assert page.text("#expected b") == "100"
     page.open(at("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"))
-    page.until(lambda: page.text("#score") == "\u00bd-\u00bd" and page.text("#expected-score") == "50.0%")
+    page.until(lambda: page.text("#score") == "\u00bd-\u00bd" and page.text("#expected-score") == "50%")

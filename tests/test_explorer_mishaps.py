@@ -211,8 +211,8 @@ def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Pa
     page.tab("learning", until=lambda: page.shown("#taught-in-use"))
     assert not page.shown("#taught-changes"), "without a record nothing is known of them"
     page.click("#taught-in-use")
-    page.until(lambda: page.text("#score") == "+12.34" and page.text("#taught-done") == "written")
-    page.click("#undo", until=lambda: page.pieces.get("e2") and page.text("#score") == "+12.34")
+    page.until(lambda: page.text("#static-score") == "+12.34" and page.text("#taught-done") == "written")
+    page.click("#undo", until=lambda: page.pieces.get("e2") and page.text("#static-score") == "+12.34")
 
 
 def test_weights_changed_on_the_disk_are_shown_when_the_user_comes_back(page: Page) -> None:
@@ -223,7 +223,7 @@ def test_weights_changed_on_the_disk_are_shown_when_the_user_comes_back(page: Pa
     assert page.all("[data-weight=VAL_P_mg][data-mine=yes]")  # nothing has changed, and nothing is made again
     page.run("window.isChanged = true; window.dispatchEvent(new Event('focus'))")
     page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P_mg]').value") == "150")
-    page.until(lambda: page.text("#score") == "+12.34")
+    page.until(lambda: page.text("#static-score") == "+12.34")
 
 
 def test_the_page_works_in_a_browser_that_keeps_nothing(page: Page) -> None:

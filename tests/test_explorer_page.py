@@ -17,6 +17,7 @@ from merino.engine.report.schema import PositionReport
 from merino.eval.families import DEFAULT_FILE, default, load_evaluation
 from merino.eval.linear.registry import TERMS
 from merino.study.reporting import report_position
+from tests.access import violations
 from tests.browser import Page, at, needs_browser, square
 
 pytestmark = needs_browser
@@ -60,9 +61,8 @@ def shows(page: Page, fen: str) -> bool:
     return (
         page.pieces == pieces
         and page.values == {square: "0.00" if text in ("+0.00", "-0.00") else text for square, text in values.items()}
-        and page.text("#score") in (f"{engine / 100:+.2f}", "0.00")
+        and page.text("#static-score") in (f"{engine / 100:+.2f}", "0.00")
         and page.text("#term-score") in (f"{engine:+d}", "0")
-        and page.text("#expected-score") == f"{report.static.expected_score:.1%}"
     )
 
 
@@ -136,7 +136,7 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
 
 def test_free_mode_takes_pieces_off_and_says_why_there_are_no_moves(page: Page) -> None:
     page.click("#mode [data-value=free]")
-    page.drag(square("d8"), "#score", until=lambda: "d8" not in page.pieces)
+    page.drag(square("d8"), "#static-score", until=lambda: "d8" not in page.pieces)
     page.move("e8", "e5", until=lambda: page.pieces.get("e5") == "bK")
     page.context_click(square("e1"), until=lambda: "White has 0 kings" in page.text(".fault"))
     assert page.values["h1"].startswith("+"), "the pieces are valued all the same"
@@ -151,7 +151,7 @@ def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page)
     page.press('[data-weight="BishopMobility_mg"]', Keys.HOME)
     lowest = default().with_numbers({"BishopMobility_mg": -200})
     score = int(lowest.scores(Position(MIDDLEGAME).record)[0])
-    page.until(lambda: page.text("#score") == f"{score / 100:+.2f}")
+    page.until(lambda: page.text("#static-score") == f"{score / 100:+.2f}")
     page.click("#weights-save")
     endgame = default().numbers["BishopMobility_eg"].value
     assert f"BishopMobility         -200 {endgame:g}\n".encode() in page.saved("weights.txt")
@@ -173,7 +173,7 @@ def test_the_weights_of_a_table_are_made_when_it_is_opened_and_change_the_score(
     page.press('[data-weight="KnightSquare_d4_eg"]', Keys.END)
     raised = load_evaluation("full").with_numbers({"KnightSquare_d4_eg": 200})
     score = int(raised.scores(Position(KNIGHT_UP).record)[0])
-    page.until(lambda: page.text("#score") == f"{score / 100:+.2f}")
+    page.until(lambda: page.text("#static-score") == f"{score / 100:+.2f}")
     page.click("#weights-reset")
     page.tab("terms")
     page.click('[data-term="KnightSquare"] button', until=lambda: "A table of 32 weights" in page.text("tr.detail"))
@@ -215,14 +215,14 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
     report = report_of(MIDDLEGAME)
     page.until(lambda: len(page.all("tr[data-move]")) == len(report.moves))
     page.click("#search-moves")
-    page.click("#move-table thead th:nth-of-type(5) button")  # by the static score
+    page.click("#move-table thead th:nth-of-type(5) button")  # by what they change at once
     listed = page.values_of("tr[data-move]", "e.dataset.move")
     assert listed == [move.uci for move in report.moves]
     best = report.moves[0]
     tried = f"{best.change.after_cp / 100:+.2f}"
     best_row = f'tr[data-move="{best.uci}"] button'
-    page.hover(best_row, until=lambda: page.text("#score") == tried and page.all(".arrows line"))
-    page.hover("#score", until=lambda: not page.all(".arrows line"))
+    page.hover(best_row, until=lambda: page.text("#static-score") == tried and page.all(".arrows line"))
+    page.hover("#static-score", until=lambda: not page.all(".arrows line"))
     for move in report.moves[:2]:
         page.click(f'tr[data-move="{move.uci}"] input')
     page.until(lambda: f"{report.moves[1].san} instead of {best.san}" in page.text("#comparison"))
@@ -320,7 +320,7 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     numbers = {f"{ply // 2 + 1}{'...' if ply % 2 else '.'} {san}" for ply, san in enumerate(page.moves)}
     words = re.findall(r"^(\d+\.+ [^?! ]+)", page.text(".mistakes"), re.MULTILINE)
     assert words and set(words) <= numbers
-    page.run("document.querySelector('#panel-games details').open = true")
+    page.run("document.getElementById('course-terms-choice').open = true")
     page.click('#panel-games input[data-term="KnightCenter"]')
     page.until(lambda: "Knight center" in page.text("#course-terms .legend"))
     page.choose("#annotate-nodes", 20000)
@@ -328,6 +328,12 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     page.until(lambda: page.text("#annotate") == "Search deeper" and "White: " in page.text("#panel-games .summary"))
     page.click(".mistakes li:last-child button")
     page.until(lambda: page.text("#move-list [aria-current]") in page.text(".mistakes li:last-child button"))
+    proved = ".mistakes li:last-child .proof"
+    page.unfold(".mistakes li:last-child summary", until=lambda: page.all(f"{proved} svg.mini"))
+    assert re.search(r"Score .* for White: searches by gen13, 160,000 nodes each", page.text(proved))
+    assert violations(page, ".mistakes") == []
+    page.click(f"{proved} button")  # which plays the first move of the line that proves it
+    page.until(lambda: page.text("#move-list [aria-current]").rstrip("#") == page.moves[-1].rstrip("#"))
 
 
 SCRIPTS = (

@@ -64,8 +64,7 @@ export const post = (path, body) =>
 export const explain = (question) => once("/api/explain", question);
 
 /** The positions of a line of what is asked about, and what it leads to. */
-export const explainLine = ({ fen, moves, weights, changes, edition }, line) =>
-    once("/api/line", { fen, moves, weights, changes, edition, line });
+export const explainLine = ({ fen, moves }, line) => once("/api/line", { fen, moves, line });
 
 function once(path, question) {
     const key = JSON.stringify([path, question]);

@@ -38,7 +38,7 @@ export const spaced = (name) =>
         : (PIECE_VALUES[name] ??
           name.replace(/([a-z])([A-Z0-9])/g, (_, end, start) => `${end} ${start.toLowerCase()}`));
 
-const TERM = /\b(?:VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)(?:_[me]g)?\b/g;
+const TERM = /\b(?![KQRBN][a-h1-8]?x?[a-h][1-8])(?:VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)(?:_[me]g)?\b/g;
 
 /** A sentence of the server's with the names of terms as words. */
 export const worded = (text) => text.replace(TERM, (name) => spaced(name).toLowerCase());

@@ -4,7 +4,7 @@
 import { byId, h, placeByKey, replace, s } from "../base/dom.js";
 import { number, percent } from "../base/words.js";
 import { FILES, boardOf, isWhite, nameOf, pieceAddress, squaresOf } from "../base/game.js";
-import { best } from "../state/analysis.js";
+import { best, lineOf } from "../state/analysis.js";
 import { changed, listen, listenTo, movesFrom, resultOf, shareOf, shown, shownValue, state } from "../state/store.js";
 
 const SMALL = 430; // pixels of width below which figures have one decimal and are larger
@@ -308,7 +308,7 @@ export const pieceOn = (square) => pieces.get(square);
 function drawBar() {
     const report = shown();
     if (!report) return;
-    const line = state.preview ? null : best();
+    const line = state.preview ? lineOf(state.preview.move) : best();
     const share = line ? line.score.expected_score : shareOf(report);
     const formula = `by the evaluation alone, 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
     const source = resultOf(report) ? "the game is over" : line ? `by search to depth ${line.depth}` : formula;

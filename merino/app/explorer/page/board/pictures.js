@@ -12,7 +12,7 @@ function cell(selector, square, more = {}) {
 }
 
 /** A position as a picture, with the squares of the last move marked. */
-function boardPicture(fen, uci) {
+export function boardPicture(fen, uci) {
     const squares = [...FILES].flatMap((file, column) =>
         [..."12345678"].map((rank, row) => cell((column + row) % 2 ? "rect.light" : "rect.dark", file + rank)),
     );

@@ -3,11 +3,10 @@
 import { byId, h, keepFocus, options, replace } from "../base/dom.js";
 import { framed } from "../base/flow.js";
 import { percent, shortName, thousands, withMinus } from "../base/words.js";
-import { numbered } from "../base/game.js";
 import { compilingText, explainLine } from "../base/server.js";
 import { showArrows } from "../board/board.js";
-import { hideBoard, showBoard } from "../board/pictures.js";
-import { NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
+import { lineMoves, linePlace } from "../board/lines.js";
+import { JUDGE, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
 import { SHOWN, listenTo, playLine } from "../state/store.js";
 import { catalogue, evaluations, onCatalogue } from "./weights.js";
 
@@ -32,51 +31,33 @@ class Row {
     reasons = h("p.line-reasons");
 
     constructor(search) {
-        const point = (event) => this.#point(event.target.closest("button"));
-        const play = (event) => this.#play(event.target.closest("button"));
         this.search = search;
-        // heard where the moves are listed: they may be drawn again under the pointer
-        this.moves = h("span.line-moves", {
-            onpointerover: point,
-            onfocusin: point,
-            onpointerout: hideBoard,
-            onfocusout: hideBoard,
-            onclick: play,
-        });
+        const shown = () => ({ asked: this.asked, moves: shownMoves(this.drawn) });
+        this.moves = linePlace(shown, (plies) => this.#play(plies));
         this.box = h("li", this.score, this.share, this.moves, this.reasons);
         this.box.addEventListener("pointerleave", () => this.show(this.line));
     }
 
     show(line) {
         this.line = line;
+        const isCurrent = this.key === this.search.key;
+        const isDrawn = isCurrent && isSame(line, this.drawn);
+        if (isCurrent && !isDrawn && this.box.matches(":hover, :focus-within")) return;
         this.score.textContent = withMinus(line.score.text);
         this.share.textContent = percent(line.score.expected_score);
-        const isHeld = () => this.box.matches(":hover, :focus-within") || isSame(line, this.drawn);
-        if (this.key === this.search.key && isHeld()) return;
+        if (isDrawn) return;
         Object.assign(this, { asked: this.search.asked, key: this.search.key, drawn: line });
         const { fen, moves } = this.search.asked;
-        const move = (name, at) => {
-            const number = numbered(fen, moves.length + at, at === 0);
-            return h("span.ply", number && h("span.number", number), h("button.plain", { "data-at": at }, name));
-        };
-        replace(this.moves, line.names.slice(0, SHOWN_PLIES).map(move));
+        replace(this.moves, lineMoves(line.names.slice(0, SHOWN_PLIES), fen, moves.length));
         this.reasons.textContent = ""; // they are those of other moves
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.#explain(line), CALM_MS);
     }
 
-    #play(button) {
-        if (!button || !this.search.isCurrent(this.key)) return;
-        hideBoard();
+    #play(plies) {
+        if (!this.search.isCurrent(this.key)) return;
         const { moves, names } = this.drawn;
-        playLine(moves.slice(0, Number(button.dataset.at) + 1).map((uci, ply) => ({ uci, san: names[ply] })));
-    }
-
-    async #point(button) {
-        if (!button) return;
-        const { steps } = await explainLine(this.asked, shownMoves(this.drawn));
-        const step = steps[button.dataset.at];
-        if (button.matches(":hover, :focus")) showBoard(button, step.fen, step.uci);
+        playLine(moves.slice(0, plies).map((uci, ply) => ({ uci, san: names[ply] })));
     }
 
     async #explain(line) {
@@ -92,7 +73,7 @@ const rows = searches.map(() => []);
 function drawLines({ search, choice }, index) {
     const list = byId(`lines-${choice}`);
     const own = rows[index];
-    const lines = search.found;
+    const lines = settings.isOn ? search.found.slice(0, settings.lines) : [];
     while (own.length < lines.length) own.push(new Row(search));
     lines.forEach((line, at) => own[at].show(line));
     const title = list.previousElementSibling;
@@ -105,22 +86,24 @@ function drawLines({ search, choice }, index) {
     });
 }
 
-const nameOf = (id) =>
-    id === SHOWN
-        ? "By the evaluation shown"
-        : `By ${shortName(catalogue.weights.find((each) => each.id === id)?.name ?? id)}`;
+function nameOf(id) {
+    if (id === SHOWN) return "By the evaluation shown";
+    return `By ${id === JUDGE ? catalogue.judge : shortName(catalogue.weights.find((each) => each.id === id)?.name ?? id)}`;
+}
 
 function statusText() {
+    if (!settings.isOn) return "off";
     const reason = idleReason();
     const line = best();
     const compiling = compilingText();
     const speed = line ? `, ${thousands(Math.round(line.nps / 1000))} thousand nodes a second` : "";
     const found = compiling || (line && `depth ${line.depth}${reason === null ? speed : ""}`);
-    return [reason, found].filter(Boolean).join("; ") || "searching";
+    const ended = searches[0].search.isRunning || compiling ? "" : "ended"; // by a fault, or as all has been searched
+    return [reason ?? ended, found].filter(Boolean).join("; ") || "searching";
 }
 
 function showBestMoves() {
-    const lines = settings.arrows && settings.isOn ? searches[0].search.found : [];
+    const lines = settings.arrows && settings.isOn ? searches[0].search.found.slice(0, settings.lines) : [];
     const loss = (line) => Math.abs(line.score.expected_score - lines[0].score.expected_score);
     const good = lines.filter((line) => line.moves.length && loss(line) < MIN_SHARE);
     const arrow = (line, at) => ({ uci: line.moves[0], kind: "best", share: 1 / (1 + at) });
@@ -129,7 +112,6 @@ function showBestMoves() {
 
 const draw = framed(() => {
     byId("analysis-switch").checked = settings.isOn;
-    byId("analysis-score").textContent = withMinus(best()?.score.text ?? "");
     byId("analysis-status").textContent = statusText();
     searches.forEach(drawLines);
     showBestMoves();
@@ -138,7 +120,7 @@ const draw = framed(() => {
 /** Offer the evaluations there are; one that was opened on an earlier visit is no longer there. */
 function drawSettings() {
     const shown = [SHOWN, "the evaluation shown"];
-    const offered = { by: [shown], beside: [[NONE, "no other"], shown] };
+    const offered = { by: [[JUDGE, catalogue.judge], shown], beside: [[NONE, "no other"], shown] };
     for (const [name, others] of Object.entries(offered)) {
         const pairs = [...others, ...evaluations()];
         if (!pairs.some(([id]) => id === settings[name])) choose(name, others[0][0]);

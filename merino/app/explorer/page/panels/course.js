@@ -7,12 +7,13 @@ import { reportError, say } from "../base/flow.js";
 import { capital, percent, spaced, withMinus } from "../base/words.js";
 import { numbered, sideAfter } from "../base/game.js";
 import { Work, post } from "../base/server.js";
-import { isLooked, onLook } from "../state/analysis.js";
-import { listen, state, goTo, isUnaided, wholeGame } from "../state/store.js";
+import { isLooked, judged, onLook } from "../state/analysis.js";
+import { listen, state, goTo, isUnaided, playLine, wholeGame } from "../state/store.js";
+import { proofs, unfolding } from "./verdict.js";
 
 const FIRST_NODES = 2000; // a move, searched without being asked
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
-const TOPICS = ["report", "tab", "weights"]; // with which the course may be another
+const TOPICS = ["report", "tab", "weights", "judge"]; // with which the course may be another
 
 /** @type {{key: string, points: any[]}} */
 let course = { key: "", points: [] };
@@ -56,7 +57,7 @@ let deepest = 0; // the nodes a move that were asked for, until all moves have b
  * those before where a deeper search of the same game has not ended.
  */
 function annotate(wanted, onlyNew = false) {
-    const { moves, ...conditions } = wholeGame();
+    const { moves, ...conditions } = judged(wholeGame());
     keepCommon();
     if (!onlyNew) annotation.found.clear();
     conditionsSearched = JSON.stringify(conditions);
@@ -71,7 +72,7 @@ function annotate(wanted, onlyNew = false) {
 
 /** Forget, and search no longer, what is not of the game on the board. */
 function keepCommon() {
-    const { moves, ...conditions } = wholeGame();
+    const { moves, ...conditions } = judged(wholeGame());
     const isSame = JSON.stringify(conditions) === conditionsSearched;
     const differs = moves.findIndex((move, index) => move !== searched[index]);
     const common = isSame ? (differs < 0 ? moves.length : differs) : 0;
@@ -185,15 +186,32 @@ function termNames() {
 
 const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
 
+/** Go to the position in which the line of a claim begins, and play so many of its moves. */
+function playProof({ fen }, steps) {
+    goTo(course.points.findIndex((point) => point.fen === fen));
+    playLine(steps);
+}
+
+/** Why a move is a mistake, which unfolds what proves it. */
+function whyMistake({ mistake, claims }) {
+    const said = withMinus(capital(mistake.text));
+    if (!claims.length) return h("div.note", { "data-mistake": mistake.kind }, said);
+    const { box, summary } = unfolding(".note", { "data-mistake": mistake.kind, title: "What proves it" }, () =>
+        proofs(claims, playProof),
+    );
+    summary.textContent = said;
+    return box;
+}
+
 function mistakeItem(move) {
     const { grade, better, mistake, before, after, ply, loss } = move;
     const words = (position) => `${position.text} (${percent(position.expected_score)})`;
-    const line = (text, more = {}) => h("div.note", more, withMinus(text));
+    const line = (text) => h("div.note", withMinus(text));
     return h(
         "li",
         h(`button.plain.strong.${grade.name}`, { onclick: () => goTo(ply) }, h(`i.${grade.name}`), titleOf(move)),
         ` ${grade.name}, ${percent(loss, 1)} lost`,
-        mistake && line(capital(mistake.text), { "data-mistake": mistake.kind }),
+        mistake && whyMistake(move),
         line(`White's score and chances: from ${words(before)} to ${words(after)}`),
         better.line && line(`Better ${better.text}: ${better.line}`),
     );
@@ -254,6 +272,10 @@ export function makeCourse(redraw, isOpen) {
         if (topics.has("moves") && annotation.isWorking) {
             keepCommon(); // others may be on the board
             isDue ||= !annotation.isWorking; // and those of before come back later
+        }
+        if (topics.has("judge")) {
+            keepCommon();
+            isDue = true;
         }
         if (!isShown()) return;
         if (TOPICS.some((topic) => topics.has(topic))) follow(topics.has("tab"));

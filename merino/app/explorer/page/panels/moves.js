@@ -3,10 +3,10 @@
 
 import { byId, columnHead, h, keepFocus, note, replace, tableBox, tableRow } from "../base/dom.js";
 import { framed, reportError } from "../base/flow.js";
-import { bySize, number, pawns, percent, spaced, thousands, tint, withMinus, worded } from "../base/words.js";
-import { Search, compilingText, onCompiling, post } from "../base/server.js";
-import { isLooked, onLook } from "../state/analysis.js";
-import { isUnaided, listenTo, play, preview, question, state } from "../state/store.js";
+import { bySize, number, percent, spaced, thousands, tint, withMinus, worded } from "../base/words.js";
+import { compilingText, explainLine, onCompiling, post } from "../base/server.js";
+import { follow, ranking, searches, settings } from "../state/analysis.js";
+import { listenTo, play, playLine, preview, question, state } from "../state/store.js";
 import { proofs, unfolding } from "./verdict.js";
 import { sortHead } from "./terms.js";
 
@@ -14,29 +14,19 @@ const NODES = 50000; // of the search of each of two moves
 const MIN_SHOWN = 0.05; // centipawns
 const MAX_SCALE = 120; // centipawns of the strongest colour
 const COMPARED_SCALE = 60; // the same where two moves are compared
-const UP_FIRST = new Set(["search", "rank", "san"]); // columns whose least value is sorted first
+const UP_FIRST = new Set(["search", "san"]); // columns whose least value is sorted first
 
 let sort = { key: "search", up: true };
 /** @type {any} */
 let picked = []; // SAN of moves to compare
 /** @type {any} */
 let compared = null;
-let isPaused = false;
 /** @type {any} */
 let columns = []; // the terms shown
 let rows = new Map(); // by move: { row, tick, score, share }
 let isShown = () => false;
 
-const canSearch = () => isShown() && Boolean(state.report?.moves.length) && !isUnaided();
-const search = new Search(
-    () => (canSearch() ? { ...question(), beside: null, all_moves: true } : null),
-    () => showFound(),
-);
-
-function follow() {
-    if (!isPaused && isLooked() && canSearch()) search.follow();
-    else search.stop();
-}
+const [{ search }] = searches; // of every move while they are shown
 
 const foundOf = () => new Map(search.found.map((line) => [line.moves[0], line]));
 
@@ -44,7 +34,6 @@ const foundOf = () => new Map(search.found.map((line) => [line.moves[0], line]))
 function keyOf(move, found) {
     const own = {
         search: found.get(move.uci)?.number ?? found.size + move.rank,
-        rank: move.rank,
         san: move.san,
         change: move.change.change_cp,
     };
@@ -68,7 +57,7 @@ const showFound = framed(() => {
         share.textContent = line ? percent(line.score.expected_score) : "";
     }
     byId("search-state").textContent = stateOfSearch();
-    byId("search-moves").textContent = isPaused ? "Search on" : "Stop the search";
+    byId("search-moves").textContent = ranking.isPaused ? "Search on" : "Stop the search";
     const body = bodyOf();
     if (body.matches(":hover, :focus-within")) return;
     const order = ordered(found).map((move) => rows.get(move.uci).row);
@@ -77,13 +66,19 @@ const showFound = framed(() => {
 
 function stateOfSearch() {
     const [line] = search.lines;
-    if (!line) return isPaused ? "" : compilingText() || "searching";
+    if (!line) return ranking.isPaused ? "" : compilingText() || "searching";
     return `depth ${line.depth}, ${thousands(Math.round(line.nodes / 1000))} thousand positions`;
 }
 
 /** What the server says of two moves in short notation; null, and an error shown, where it cannot compare them. */
 const compareMoves = (first, second) =>
-    post("/api/compare", { ...question(), first_move: first, second_move: second, nodes: NODES }).catch((error) => {
+    post("/api/compare", {
+        ...question(),
+        judge: settings.by,
+        first_move: first,
+        second_move: second,
+        nodes: NODES,
+    }).catch((error) => {
         reportError(error);
         return null;
     });
@@ -114,6 +109,13 @@ function comparedTerms(...changes) {
         .map(([name, x, y]) => comparedRow(spaced(name), [x, y, y - x], 1, tint(y - x, COMPARED_SCALE)));
 }
 
+/** Play so many moves of the line of a claim, which begins on the board or after one of the two moves. */
+async function playProof({ fen }, steps) {
+    const both = await Promise.all(compared.moves.map(({ uci }) => explainLine(question(), [uci])));
+    const first = both.map((found) => found.steps[0]).filter((step) => step.fen === fen);
+    await playLine([...first, ...steps]);
+}
+
 /** The card that shows two moves compared; null for none. */
 function comparison() {
     if (!compared) return null;
@@ -123,7 +125,7 @@ function comparison() {
     const changes = [a.change.change_cp, b.change.change_cp, change.change_cp];
     const whole = comparedRow("Change of the score", changes, 0, "");
     const terms = comparedTerms(a.change, b.change);
-    const reasons = unfolding("#why", {}, () => proofs(claims));
+    const reasons = unfolding("#why", {}, () => proofs(claims, playProof));
     reasons.summary.textContent = withMinus(why.join(" "));
     return h(
         "section#comparison.card",
@@ -149,7 +151,6 @@ const head = () =>
         headCell("san", "Move", "move"),
         headCell("search", "Search"),
         columnHead("White"),
-        headCell("rank", "Static"),
         headCell("change", "Change"),
         columns.map((name) => headCell(name, spaced(name), "turned")),
     );
@@ -181,7 +182,6 @@ function makeRow(move, scale) {
         h("th.move", { scope: "row" }, moveButton(move)),
         score,
         share,
-        h("td", { title: `White expects ${percent(move.expected_score)}` }, pawns(change.after_cp)),
         h("td", { style: { background: tint(change.change_cp, scale) } }, number(change.change_cp, 0, true)),
         columns.map((name) => heatCell(nets.get(name) ?? 0, scale)),
     );
@@ -203,7 +203,7 @@ function scaleOf(report) {
 }
 
 function pause() {
-    isPaused = !isPaused;
+    ranking.isPaused = !ranking.isPaused;
     follow();
     showFound();
 }
@@ -235,8 +235,9 @@ export function makeMoves(_, isOpen) {
     byId("search-moves").onclick = pause;
     bodyOf().onpointerleave = bodyOf().onfocusout = () => showFound();
     onCompiling(showFound);
-    onLook(follow);
+    listenTo(["lines"], showFound);
     listenTo(["report", "tab", "play"], (topics) => {
+        ranking.isShown = isShown();
         if (topics.has("report")) {
             picked = [];
             compared = null;

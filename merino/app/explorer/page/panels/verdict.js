@@ -1,13 +1,15 @@
-// The verdict: the score in a line, the sentences on it, what the search adds, and the threat. Sentences lead to the
-// numbers that they are made from: to their place under Terms, each term in them to its row; others unfold the search
-// that proves them.
+// The verdict: what the search finds, the threat, and below the evaluation before any move. Sentences lead to the numbers
+// that they are made from: to their place under Terms, each term in them to its row; others unfold what proves them.
 
 import { byId, h, note, replace } from "../base/dom.js";
-import { capital, pawns, percent, shortName, thousands, withMinus, worded } from "../base/words.js";
-import { post } from "../base/server.js";
+import { capital, pawns, percent, plural, shortName, thousands, withMinus, worded } from "../base/words.js";
+import { reportError } from "../base/flow.js";
+import { explainLine, post } from "../base/server.js";
 import { showArrows } from "../board/board.js";
+import { lineMoves, linePlace } from "../board/lines.js";
+import { boardPicture } from "../board/pictures.js";
 import { phrases, calledSo } from "./terms.js";
-import { best, settings } from "../state/analysis.js";
+import { best, idleReason, judged, lineOf, settings } from "../state/analysis.js";
 import { changed, question, shown, state, isReported, isUnaided, listenTo, resultOf, shareOf } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 
@@ -78,13 +80,53 @@ function sentenceParts(sentence) {
     });
 }
 
-/** What proves claims: the scores of the two searches. */
-export function proofs(claims) {
-    return claims.map(({ text, proof }) => {
-        const scores = `${proof.score_before.text} before, ${proof.score_after.text} at the end of the line`;
-        return note(withMinus(`${text}: ${scores}, by ${proof.judge}, ${thousands(proof.nodes)} nodes each.`));
-    });
+/** A line of a claim, which `play` plays if it can be played, and the position at its end. */
+function provedLine({ fen }, line, title, play) {
+    const asked = { fen, moves: [] };
+    /** @type {any[]} */
+    let steps = [];
+    const place = linePlace(
+        () => ({ asked, moves: line }),
+        (plies) => play?.(steps.slice(0, plies)),
+    );
+    const box = h("div", note(title), place);
+    explainLine(asked, line).then((found) => {
+        steps = found.steps;
+        const end = steps.at(-1);
+        const names = steps.map(({ san }) => san);
+        place.append(...lineMoves(names, fen));
+        box.append(boardPicture(end.fen, end.uci));
+    }, reportError);
+    return box;
 }
+
+/**
+ * What proves claims: their lines, the positions at the ends, and the searches.
+ * @param {any[]} claims
+ * @param {(claim: any, steps: any[]) => void} [play] plays so many moves of the line of a claim
+ */
+export const proofs = (claims, play) =>
+    claims.map((claim) => {
+        const { text, proof, wins, line, other_line: other } = claim;
+        const won =
+            wins && `Material won: worth ${plural(wins.pawns, "pawn")}, after ${plural(wins.ply, "ply", "plies")}.`;
+        const [before, after] = other.length
+            ? ["at the end of the other line", "at the end of this one"]
+            : ["where the line begins", "at its end"];
+        const scores = proof && [proof.score_before.text, before, proof.score_after.text, after];
+        return h(
+            "div.proof",
+            provedLine(claim, line, `${capital(text)}:`, play && ((steps) => play(claim, steps))),
+            won && note(won),
+            other.length > 0 && provedLine(claim, other, "Compared with the end of this line:"),
+            note(
+                scores
+                    ? withMinus(`Score ${scores[0]} ${scores[1]}, ${scores[2]} ${scores[3]}, for White: searches by `) +
+                          `${proof.judge}, ${thousands(proof.nodes)} nodes each.`
+                    : "The rules of chess prove it.",
+            ),
+        );
+    });
 
 /**
  * A sentence that unfolds the numbers behind it.
@@ -102,14 +144,14 @@ export function unfolding(selector, attributes, numbers) {
 }
 
 const NODES = 20000; // of the search for a threat
-const CLEAR_GAP = 0.1; // of the points, between a search and the evaluation by itself
-const NO_THREAT = { threat: null, move: null, score: null, depth: null };
+const NO_THREAT = { threat: null, move: null, score: null, depth: null, claims: [] };
 
+const score = h("output#score", { "aria-live": "off" });
+const share = h("dd#expected-score");
 const searched = h("p#searched.summary");
 const threat = unfolding("#threat", {}, () => {
-    const { score, depth } = shown()?.threat ?? NO_THREAT;
-    const how = `${score} for White at depth ${depth}, ${thousands(NODES)} nodes`;
-    return note(withMinus(`Searched as if it were the other side's turn: ${how}.`));
+    const { depth, claims } = shown()?.threat ?? NO_THREAT;
+    return [note(`Searched to depth ${depth} as if it were the other side's turn.`), proofs(claims)];
 });
 
 /** Say under the verdict what the other side would win if it were to move, and show it on the board. */
@@ -120,7 +162,7 @@ async function askThreat(report) {
     }
     if (report.threat === undefined && isReported()) {
         report.threat = NO_THREAT; // until it is known
-        report.threat = await post("/api/threat", { ...question(), nodes: NODES }).catch(() => undefined);
+        report.threat = await post("/api/threat", { ...judged(question()), nodes: NODES }).catch(() => undefined);
     }
     if (shown() === report) showThreat(report.threat);
 }
@@ -134,65 +176,78 @@ function showThreat(found) {
 
 const entry = (title, text, more = {}) => h("div", h("dt", title), h("dd", more, text));
 
-/** Whose turn it is, or how the game has ended; where a move is tried, what it changes. */
-function status(report) {
-    if (state.preview) {
-        const tried = state.report.moves.find((move) => move.uci === state.preview.move);
-        return entry(`by ${tried?.san}`, pawns(report.score_cp - state.report.score_cp));
-    }
-    return entry("Status", report.ending ? capital(report.ending) : `${capital(report.to_move)} to move`);
+/** The score of the search, or the result: the one figure for the position, or for the move that is tried. */
+function showSearched() {
+    const report = shown();
+    if (!report) return;
+    const result = state.preview ? null : resultOf(report);
+    const line = state.preview ? lineOf(state.preview.move) : best();
+    const isComing = idleReason() === null && !report.fault;
+    score.textContent = result ?? withMinus(line?.score.text ?? (isComing || best() ? "\u2026" : ""));
+    score.parentElement?.classList.toggle("trying", Boolean(state.preview));
+    score.hidden = !score.textContent;
+    share.textContent = result || line ? percent(result ? shareOf(report) : line.score.expected_score) : "";
+    share.parentElement.hidden = !share.textContent;
+    if (state.preview) return; // the sentence stays, and so does all below it
+    searched.textContent = result ? "" : withMinus(line?.sentence ?? "");
+    searched.hidden = !searched.textContent && (Boolean(result) || !isComing);
 }
 
-function scoreLine(report) {
-    const { beside } = report;
-    const result = state.preview ? null : resultOf(report);
-    const middlegame = (report.static.white_middlegame + report.static.black_middlegame) / 2;
+function headline(report) {
+    const tried = state.preview && state.report.moves.find((move) => move.uci === state.preview.move);
+    const status = report.ending ? capital(report.ending) : `${capital(report.to_move)} to move`;
+    const expects = h("div", h("dt", resultOf(report) && !tried ? "White has" : "White expects"), share);
+    return h("div.score", score, h("dl", expects, tried ? entry("Tried", tried.san) : entry("Status", status)));
+}
+
+/** The evaluation before any move, or right after the move that is tried. */
+function before(report) {
+    const { beside, static: found } = report;
+    const { summary } = state.report; // also where a move is tried: what is below stays under the pointer
+    const middlegame = (found.white_middlegame + found.black_middlegame) / 2;
+    const change = state.preview && ` (${pawns(report.score_cp - state.report.score_cp)})`;
     return h(
-        `div.score${state.preview ? ".trying" : ""}`,
-        h("output#score", { "aria-live": "off" }, result ?? pawns(report.score_cp)),
+        "div.before",
         h(
-            "dl",
-            entry(result ? "White has" : "White expects", percent(shareOf(report), 1), { id: "expected-score" }),
-            status(report),
-            entry("Middlegame", percent(middlegame)),
-            beside && entry(`Score by ${shortName(beside.evaluation)}`, pawns(beside.score_cp), { id: "beside-score" }),
+            "p",
+            state.preview ? "At once, by " : "Before any move, by ",
+            report.without_terms ? shortName(report.evaluation) : `the terms (${shortName(report.evaluation)})`,
+            ": ",
+            h("b#static-score", pawns(report.score_cp)),
+            change,
+            beside && ["; by ", `${shortName(beside.evaluation)} `, h("span#beside-score", pawns(beside.score_cp))],
+            `; middlegame ${percent(middlegame)}.`,
+        ),
+        h(
+            "p.summary",
+            summary.map((sentence) => [sentenceParts(withMinus(worded(sentence))), " "]),
         ),
     );
-}
-
-/** Say what the search finds, where that is something else: a score by itself does not see what is about to be taken. */
-function showSearched() {
-    const [line, report] = [best(), state.report];
-    const differs = line && report && !state.preview && !report.ending;
-    const gap = differs ? Math.abs(line.score.expected_score - report.static.expected_score) : 0;
-    searched.hidden = gap < CLEAR_GAP;
-    if (searched.hidden) return;
-    const found = `${line.score.text} (${percent(line.score.expected_score)}) at depth ${line.depth}, by ${line.names[0]}`;
-    searched.textContent = withMinus(`The search sees more than stands on the board: ${found}.`);
 }
 
 function draw() {
     const report = shown();
     if (!report) return;
-    const { fault, summary } = report;
     const { rule } = report.static;
     replace(
         byId("verdict"),
-        scoreLine(report),
-        fault ? h("p.fault", `No moves: ${fault}.`) : null,
+        headline(report),
+        report.fault ? h("p.fault", `No moves: ${report.fault}.`) : null,
         rule ? h("p.fault", `Draw rule: ${rule}.`) : null,
-        h(
-            "p.summary",
-            summary.map((sentence) => [sentenceParts(withMinus(worded(sentence))), " "]),
-        ),
         searched,
         threat.box,
+        before(report),
     );
+    showSearched();
     showThreat(report.threat);
     askThreat(report);
 }
 
 export function makeVerdict() {
-    listenTo(["lines", "report", "preview"], showSearched);
+    listenTo(["lines", "play"], showSearched);
     listenTo(["report", "preview", "view"], draw);
+    listenTo(["judge"], () => {
+        if (state.report) state.report.threat = undefined;
+        draw();
+    });
 }

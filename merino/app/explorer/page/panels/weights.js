@@ -19,7 +19,14 @@ const OTHERS = [
 ];
 const NOTE = "Centipawns. What you move here changes the page at once, and no file until you save.";
 
-export let catalogue = /** @type {any} */ ({ weights: [], terms: [], values: {}, has_terms: true, about: "" });
+export let catalogue = /** @type {any} */ ({
+    weights: [],
+    terms: [],
+    values: {},
+    has_terms: true,
+    about: "",
+    judge: "",
+});
 const watchers = [];
 const rows = new Map(); // by weight: { slider, field, was, box }
 /** @type {any} */

@@ -3,9 +3,10 @@
 
 import { keep, recall } from "../base/kept.js";
 import { Search, onCompiling } from "../base/server.js";
-import { SHOWN, askedOf, changed, isUnaided, listen, question, state } from "./store.js";
+import { SHOWN, changed, isUnaided, listen, question, state } from "./store.js";
 
 export const NONE = "";
+export const JUDGE = "judge"; // in place of an evaluation: who judges if nobody else is chosen
 const MAX_LINES = 5;
 const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel"]; // of somebody at the page
 
@@ -48,20 +49,31 @@ const NAMES = {
 };
 const isCount = (value) => Number.isInteger(value) && value >= 1 && value <= MAX_LINES;
 
-/** What the user has chosen, kept between visits. `by` and `beside` are ids of evaluations. */
+/** What the user has chosen, kept between visits. `by`, who judges on the page, and `beside` are ids of evaluations. */
 export const settings = {
     isOn: recall(NAMES.isOn, true),
     lines: recall(NAMES.lines, 3, isCount),
-    by: recall(NAMES.by, SHOWN),
+    by: recall(NAMES.by, JUDGE),
     beside: recall(NAMES.beside, NONE),
     arrows: recall(NAMES.arrows, true),
 };
+
+/** Whether every legal move is searched, for a table that ranks them, and whether that waits. */
+export const ranking = { isShown: false, isPaused: false };
+
+/**
+ * A question to who judges, by default as chosen; the weights shown are part of it only where they judge.
+ * @returns {any}
+ */
+export const judged = (/** @type {any} */ { weights, changes, beside, ...asked }, judge = settings.by) =>
+    judge === SHOWN ? { ...asked, weights, changes, judge } : { ...asked, judge };
 
 /** What the server is asked for a setting that names an evaluation; null for none, and while nobody is to be helped. */
 function askedBy(choice) {
     const by = settings[choice];
     if (by === NONE || isUnaided() || !state.report || state.report.fault) return null;
-    return askedOf(by, { ...question(), beside: null, lines: settings.lines });
+    const all_moves = choice === "by" && ranking.isShown;
+    return judged({ ...question(), lines: settings.lines, all_moves }, by);
 }
 
 const change = () => changed("lines");
@@ -73,18 +85,21 @@ export const searches = ["by", "beside"].map((choice) => ({
 /** The best line of the search, undefined while there is none. */
 export const best = () => searches[0].search.lines[0];
 
+/** The line of the search that begins with a move, undefined while there is none. */
+export const lineOf = (uci) => searches[0].search.found.find((line) => line.moves[0] === uci);
+
 /** Why nothing is searched, in words; null if it is. */
 export function idleReason() {
-    if (!settings.isOn) return "off";
+    if (ranking.isShown ? ranking.isPaused : !settings.isOn) return ranking.isShown ? "stopped" : "off";
     if (isUnaided()) return state.exercise ? "off during an exercise" : "off while you play";
     if (state.report?.fault) return "no legal position";
     if (!isLooked()) return "resting until somebody looks";
     return null;
 }
 
-function follow() {
-    for (const { search } of searches)
-        if (idleReason() === null) search.follow();
+export function follow() {
+    for (const { choice, search } of searches)
+        if (idleReason() === null && (settings.isOn || choice === "by")) search.follow();
         else search.stop();
 }
 
@@ -93,7 +108,7 @@ export function choose(name, value) {
     settings[name] = value;
     keep(NAMES[name], value);
     follow();
-    change();
+    changed("lines", ...(name === "by" ? ["judge"] : []));
 }
 
 export const switchAnalysis = () => choose("isOn", !settings.isOn);

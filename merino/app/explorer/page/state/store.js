@@ -172,7 +172,7 @@ export async function refresh({ silent = false } = {}) {
 
 function speak(report) {
     const last = state.mode === "game" && state.at ? `${state.moves[state.at - 1].san}. ` : "";
-    const score = `Score ${pawns(report.score_cp)}, White expects ${percent(report.static.expected_score)}.`;
+    const score = `Before any move ${pawns(report.score_cp)}, White expects ${percent(report.static.expected_score)}.`;
     const more = [report.ending, report.fault].filter(Boolean).map((text) => ` ${text}.`);
     say(last + score + more.join(""));
 }

@@ -137,22 +137,25 @@ class Course:
         )
 
     @cached_property
-    def gain(self) -> schema.GainReport | None:
-        """The most that the side that begins it has by `LATEST` where nothing can be taken back, and keeps later."""
-        secured = {
-            ply: held
-            for ply in range(1, min(len(self.moves), FOLLOWED) + 1)
-            if (held := self._secured(ply)) is not None
-        }
-        # What could be taken later, but is not, tells nothing: only where the line ends.
-        held = {ply: self.lead(ply) for ply in secured} | dict(list(secured.items())[-1:])
+    def gains(self) -> list[schema.GainReport]:
+        """What the side that begins it has by `LATEST` where nothing can be taken back, and keeps later, most first."""
+        last = min(len(self.moves), FOLLOWED)
+        secured = {ply: won for ply in range(1, last + 1) if (won := self._secured(ply)) is not None}
+        # What could be taken later counts only if it is a piece where the line ends: else the moves show what is taken.
+        held = {ply: self.lead(ply) for ply in secured}
+        held |= {ply: won for ply, won in list(secured.items())[-1:] if held[ply] - won >= tactics.MIN_PIECE_WON}
         kept = {
             ply: lead
             for ply, lead in secured.items()
             if ply <= LATEST and lead == self.lead(ply) == min(held[later] for later in held if later >= ply)
         }
-        ply = max(kept, key=lambda ply: (kept[ply], -ply), default=0)
-        return schema.GainReport(kept[ply], ply) if kept.get(ply, 0) >= tactics.MIN_GAIN else None
+        firsts = {pawns: ply for ply, pawns in reversed(kept.items()) if pawns >= tactics.MIN_GAIN}
+        return [schema.GainReport(pawns, firsts[pawns]) for pawns in sorted(firsts, reverse=True)]
+
+    @property
+    def gain(self) -> schema.GainReport | None:
+        """The most of these; None for nothing."""
+        return next(iter(self.gains), None)
 
     def _secured(self, ply: int) -> int | None:
         """What the side that begins it has won and keeps after so many plies; None during an exchange.
@@ -244,16 +247,15 @@ class Prover:
         if best.score > 0 and (claim := self._draw(drawing)) is not None:
             yield claim, DRAW_ALLOWED, drawing
         taken = tactics.balance(own.boards[0], best.side) - tactics.balance(best.boards[0], best.side)
-        lost, won = (0 if course.gain is None else course.gain.pawns for course in (own, best))
-        net = lost - taken
-        if own.gain and net >= tactics.MIN_GAIN and net + won >= tactics.MIN_GAIN and _is_worth(net, loss, best, own):
-            for claim in self._wins(own):
-                if (said := _of_played(claim, played, best, own)) is not None:
-                    yield said, self._name(claim, is_missed=False), own
-        more = won + net
-        if best.gain and more >= tactics.MIN_GAIN and taken <= 0 and _is_worth(more, loss, best, own):
-            for claim in self._wins(best):
-                yield claim, self._name(claim, is_missed=True), best
+        lost, won = self._win(own), self._win(best)
+        net, more = (0 if claim is None or claim.wins is None else claim.wins.pawns for claim in (lost, won))
+        net -= taken
+        if lost and min(net, net + more) >= tactics.MIN_GAIN and _is_worth(net, loss, best, own):
+            said = _of_played(lost, played, best, own)
+            if said is not None:
+                yield said, self._name(lost, is_missed=False), own
+        if won and more + net >= tactics.MIN_GAIN and taken <= 0 and _is_worth(more + net, loss, best, own):
+            yield won, self._name(won, is_missed=True), best
         if best.score == 0 and own.score > 0 and (claim := self._draw(best)) is not None:
             yield claim, DRAW_MISSED, best
 
@@ -300,25 +302,21 @@ class Prover:
         return self._claim(kind, course, len(course.moves), (), None, text, Score(0))
 
     def _win(self, course: Course) -> schema.ClaimReport | None:
-        return next(self._wins(course), None)
-
-    def _wins(self, course: Course) -> Iterator[schema.ClaimReport]:
         """What material a line wins, if a search from where it is won agrees, and by which of the means."""
-        gain = course.gain
-        if gain is None:
-            return
-        end = course.after(gain.ply)
-        line = self._search(end)
-        after = line.score if end.turn == course.start.turn else Score(-line.score)
-        longer = Course(course.start, (*course.moves[: gain.ply], *line.moves[: FOLLOWED - gain.ply]), course.score)
-        is_less = after < course.score - MAX_FALL and not (after >= WON and course.score >= WON)
-        if is_less or longer.gain is None or longer.gain.pawns < gain.pawns or not self._is_forced(course, gain):
-            return
-        for kind, named in _MEANS.items():
-            if (found := named(course, gain)) is not None:
-                pieces, text = found
-                yield self._claim(kind, course, gain.ply, pieces, gain, text, after)
-                return
+        for gain in course.gains:
+            end = course.after(gain.ply)
+            line = self._search(end)
+            after = line.score if end.turn == course.start.turn else Score(-line.score)
+            if after < course.score - MAX_FALL and not (after >= WON and course.score >= WON):
+                continue
+            longer = Course(course.start, (*course.moves[: gain.ply], *line.moves[: FOLLOWED - gain.ply]), course.score)
+            if longer.gain is None or longer.gain.pawns < gain.pawns or not self._is_forced(course, gain):
+                continue
+            for kind, named in _MEANS.items():
+                if (found := named(course, gain)) is not None:
+                    pieces, text = found
+                    return self._claim(kind, course, gain.ply, pieces, gain, text, after)
+        return None
 
     def _is_forced(self, course: Course, gain: schema.GainReport) -> bool:
         """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several."""

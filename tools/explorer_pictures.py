@@ -34,8 +34,7 @@ def _make(page: Page, downloads: Path) -> None:
     TARGET.mkdir(parents=True, exist_ok=True)
     page.resize(1280, 800)
     page.open(f"#fen={MIDDLEGAME}")
-    page.until(lambda: page.all("#term-table tbody tr"))
-    page.until(lambda: page.text("#lines-by .line-reasons"))
+    page.until(lambda: page.all("#lines-by li, #lines-by tr") and page.text("#verdict"))
     _shoot(page, TARGET / "explorer.png")
     page.set_out(analysis=False)  # so that there is room for the moves
     page.open(f"#fen={MIDDLEGAME}")

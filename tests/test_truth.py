@@ -438,7 +438,7 @@ def test_the_table_counts_by_kind_and_lists_what_is_refused(tmp_path, capsys, mo
     options = ["--engine", ENGINE, "--depth", "8", "--kept", str(tmp_path / "answers")] if ENGINE else []
     monkeypatch.setattr(sys, "argv", ["truth", str(path), *options])
     program.main()
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert "| all claims | 2 | 4 | 50.0% (15.0% to 85.0%) |" in shown
     assert "| fork | 1 | 1 | 100.0% (20.7% to 100.0%) |" in shown
     assert "| graded moves with a reason | 1 | 2 | 50.0% (9.5% to 90.5%) |" in shown

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import chess
@@ -139,7 +140,8 @@ def report(checked: Iterable[tuple[Said, list[Found]]], by: str) -> str:
         if rows.get(row)
     ]
     parts = [by, markdown_table(("Said", "True", "Of", "Share (95%)"), table, right_aligned=(1, 2))]
-    return "\n\n".join([*parts, *(["Refused:", "\n".join(refused)] if refused else [])])
+    folded = (fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in refused)
+    return "\n\n".join([*parts, *(["Refused:", "\n".join(folded)] if refused else [])])
 
 
 def annotated(path: Path, games: int, jobs: int, options: list[str]) -> Iterator[dict[str, Any]]:

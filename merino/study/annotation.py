@@ -16,7 +16,7 @@ from merino.core.board.move import Move
 from merino.engine.notation.san import san, score_text
 from merino.engine.report import schema, static
 from merino.engine.search.known_openings import known_moves
-from merino.engine.search.limits import MATE_SCORE, MAX_MS, MAX_NODES, Limits, Score
+from merino.engine.search.limits import MAX_MS, MAX_NODES, Limits, Score
 from merino.study import claims
 from merino.study.judge import Judge, stage_of
 
@@ -177,11 +177,6 @@ def _fall(before: float, after: float, turn: int) -> float:
 
 def _verdict(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:
     """The verdict of the rules if the game is over without a claim, else of the search."""
-    turn = position.turn
-    if position.is_checkmate():
-        return MoveVerdict(float(turn != WHITE), Score(-MATE_SCORE), turn, 0, ())
-    if not position.legal_moves or position.is_insufficient_material():
-        return MoveVerdict(0.5, Score(0), turn, 0, ())
-    (line,) = judge.analyse(position, limits)
+    turn, line = position.turn, judge.line(position, limits)
     expected = judge.expected(line.score)
     return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

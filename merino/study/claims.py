@@ -73,6 +73,7 @@ class Mistake:
 
 
 UNPROVED = "no proved reason"
+NO_REASON = "no reason in words could be proved"
 GIVEN_AWAY, NOT_GAINED = "position given away", "improvement missed"
 # The kinds of claims, each with the mistake of who allows it, and of who misses it.
 TACTICS = {
@@ -88,7 +89,6 @@ TACTICS = {
 }
 DRAWS = ("repetition", "stalemate", "too little material", "fifty moves")
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
-KINDS = (*TACTICS, *DRAWS, *places.FACTS, "mobility")
 MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
 MISTAKES += (GIVEN_AWAY, NOT_GAINED, UNPROVED)
 
@@ -128,13 +128,6 @@ class Course:
                     found.append((ply, origin, tactics.kind_at(self.boards[0], origin)))
             tactics.carry(at, board, move)
         return found
-
-    @cached_property
-    def settled(self) -> int | None:
-        """The plies to the last position, of those that are followed, where nothing can be taken at a profit."""
-        return next(
-            (ply for ply in range(min(len(self.moves), FOLLOWED), -1, -1) if tactics.is_quiet(self.boards[ply])), None
-        )
 
     @cached_property
     def gains(self) -> list[schema.GainReport]:
@@ -294,8 +287,7 @@ class Prover:
         kind = course.score == 0 and drawn(course)
         if not kind or len(course.moves) > LONGEST_DRAW:
             return None
-        words = {"stalemate": "stalemates", "too little material": "leaves too little material to win"}
-        how = words.get(kind, "draws by repetition" if kind == "repetition" else "draws by the fifty-move rule")
+        how = "draws by repetition" if kind == "repetition" else tactics.drawing(course.boards[-1])
         text = f"{course.opening} {how}" if len(course.moves) <= 2 else f"the line from {course.opening} {how}"
         if course.moves and abs(self._search(course.after(1)).score) > NEARLY_EVEN:
             return None
@@ -366,19 +358,13 @@ class Prover:
     def _unproved(self, best: Course, own: Course) -> str:
         name = best.boards[0].san(best.made[0]) if best.moves else "another move"
         if best.score.mate is not None or own.score.mate is not None:
-            return f"{name} is better; no reason in words could be proved"
-        return f"{name} is better by {(int(best.score) + int(own.score)) / 100:.2f}; no reason in words could be proved"
+            return f"{name} is better; {NO_REASON}"
+        return f"{name} is better by {(int(best.score) + int(own.score)) / 100:.2f}; {NO_REASON}"
 
     # Searches and certificates
 
     def _search(self, position: Position) -> ScoredLine:
-        """The judge's line from a position, or what the rules say of it where the game is over."""
-        if position.is_checkmate():
-            return ScoredLine((), Score(-MATE_SCORE))
-        if not position.legal_moves or position.is_insufficient_material():
-            return ScoredLine((), Score(0))
-        (line,) = self.judge.analyse(position, self.limits)
-        return ScoredLine(line.pv, line.score)
+        return as_found(self.judge.line(position, self.limits))
 
     def _claim(
         self,

@@ -24,7 +24,7 @@ import numpy as np
 from merino.core.board.game import Position
 from merino.core.common.text import in_one_line
 from merino.engine.notation.san import as_chess_move, as_move, start_board_of
-from merino.engine.search.limits import Limits, Line, Score
+from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
 from merino.eval import families, material, outlook
@@ -64,6 +64,13 @@ class Judge:
     sober: Callable[[Score, float], float]
     new_game: Callable[[], object] = field(default=lambda: None)
     close: Callable[[], object] = field(default=lambda: None)
+
+    def line(self, position: Position, limits: Limits) -> Line:
+        """The best line, or where the game is over without a claim what the rules say: no moves, of depth 0."""
+        if position.is_checkmate() or not position.legal_moves or position.is_insufficient_material():
+            return Line(0, 0, 1, Score(-MATE_SCORE if position.is_checkmate() else 0), "", 0, 0, 0, 0, ())
+        (line,) = self.analyse(position, limits)
+        return line
 
     def __enter__(self) -> Self:
         return self

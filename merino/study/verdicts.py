@@ -21,7 +21,6 @@ from merino.study.judge import Judge, stage_of
 
 SAME = 0.02  # of the points, by which moves must differ for one to be better
 DECIDED = 100  # centipawns by which moves must differ where one side is winning anyway
-UNPROVED = "no reason in words could be proved"
 MAX_SHOWN = 7  # plies of a mate that is shown to its end
 
 
@@ -109,7 +108,7 @@ def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> J
     word = "not the best" if grade is None else f"{'an' if grade[0] in 'aeiou' else 'a'} {grade}"
     mistake = _mistake(prover, position, best, own)
     if not mistake.claims:
-        return judged((f"{name} is {word}: {better} is better, {against}; {UNPROVED}.",))
+        return judged((f"{name} is {word}: {better} is better, {against}; {claims.NO_REASON}.",))
     said = mistake.sentence if mistake.sentence.startswith(name) else f"{name} is {word}: {mistake.sentence}"
     return judged((_sentence(said), f"Better is {better} ({against})."), mistake.claims)
 
@@ -133,7 +132,7 @@ def of_two(position: Position, first: Move, second: Move, judge: Judge, limits: 
     said = f"{names[0]} is mate" if is_mate else said
     mistake = _mistake(prover, position, better, other)
     if not mistake.claims:
-        return judged((f"{said}; {UNPROVED}.",))
+        return judged((f"{said}; {claims.NO_REASON}.",))
     because = () if is_mate else (_sentence(f"{mistake.sentence} ({mistake.line})"),)
     return judged((f"{said}.", *because), mistake.claims)
 

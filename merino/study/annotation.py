@@ -18,7 +18,7 @@ from merino.engine.report import schema, static
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import MAX_MS, MAX_NODES, Limits, Score
 from merino.study import claims
-from merino.study.judge import Judge, stage_of
+from merino.study.judge import Judge
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
 _CONFIRMING_PLIES = 4  # more, where the limit is a depth
@@ -57,6 +57,11 @@ class MoveVerdict:
     def score_text(self) -> str:
         """The score from White's side: "+0.35" or "+M3"."""
         return score_text(self.score, self.turn)
+
+    def seen_by(self, turn: int) -> tuple[Score, float]:
+        """The score and the expected score for a side; for the one that has moved, before its move."""
+        score = self.score if turn == self.turn else _a_ply_before(self.score)
+        return score, self.expected if turn == WHITE else 1 - self.expected
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def annotate_moves(
         if not is_known and _looks_bad(previous, before, after, judge):
             better, after = _confirmed(previous, move, before, judge, deeper(limits))
         if not is_known and better.best[:1] != (move,):
-            loss = max(0.0, _loss(previous, better, after, judge))
+            loss = max(0.0, judge.loss(previous, better.seen_by(turn), after.seen_by(turn)))
         change = static.report_change(explained, explained_after)
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
@@ -123,7 +128,8 @@ def deeper(limits: Limits) -> Limits:
 
 
 def _looks_bad(position: game.Position, before: MoveVerdict, after: MoveVerdict, judge: Judge) -> bool:
-    return _loss(position, before, after, judge) >= GRADES[-1].least_loss
+    both = (verdict.seen_by(position.turn) for verdict in (before, after))
+    return judge.loss(position, *both) >= GRADES[-1].least_loss
 
 
 def _confirmed(
@@ -133,7 +139,7 @@ def _confirmed(
 
     The best one is `move` itself where the search before it agrees with it, or sees no such fall.
     """
-    after = _made(position, move, judge, limits)
+    after = _verdict(claims.best_after(position, move), judge, limits)
     own = replace(after, score=_a_ply_before(after.score), turn=position.turn, best=(move, *after.best))
     deep = _verdict(position, judge, limits)
     if deep.best[0] == move or not _looks_bad(position, deep, after, judge):
@@ -141,38 +147,16 @@ def _confirmed(
     found = []
     for other in dict.fromkeys((deep.best[0], before.best[0])):
         if other != move:
-            verdict = _made(position, other, judge, limits)
+            verdict = _verdict(claims.best_after(position, other), judge, limits)
             line, score = (other, *verdict.best), _a_ply_before(verdict.score)
             found.append(replace(verdict, score=score, turn=position.turn, best=line))
-    return max(found, key=lambda verdict: _fall(verdict.expected, 0.0, position.turn)), after
-
-
-def _made(position: game.Position, move: int, judge: Judge, limits: Limits) -> MoveVerdict:
-    """The verdict on the position after a move."""
-    made = position.copy()
-    made.push(move)
-    return _verdict(made, judge, limits)
+    return max(found, key=lambda verdict: verdict.seen_by(position.turn)[1]), after
 
 
 def _a_ply_before(score: Score) -> Score:
     """The score before the move that leads to a position with this score, for the side that makes it."""
     farther = 0 if score.mate is None else 1 if score > 0 else -1
     return Score(farther - score)
-
-
-def _loss(position: game.Position, better: MoveVerdict, after: MoveVerdict, judge: Judge) -> float:
-    """How much less of the points the side to move may expect, by the scale of the judge that shows less."""
-    turn, stage = position.turn, stage_of(position)
-
-    def sober(verdict: MoveVerdict) -> float:
-        share = judge.sober(verdict.score, stage)
-        return share if verdict.turn == turn else 1 - share
-
-    return min(_fall(better.expected, after.expected, turn), sober(better) - sober(after))
-
-
-def _fall(before: float, after: float, turn: int) -> float:
-    return before - after if turn == WHITE else after - before
 
 
 def _verdict(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:

@@ -72,6 +72,14 @@ class Judge:
         (line,) = self.analyse(position, limits)
         return line
 
+    def loss(self, position: Position, better: tuple[Score, float], other: tuple[Score, float]) -> float:
+        """How much less of the points the other score promises the side to move, by the scale that shows less.
+
+        Scores are for that side, each with its expected score.
+        """
+        stage = stage_of(position)
+        return min(better[1] - other[1], self.sober(better[0], stage) - self.sober(other[0], stage))
+
     def __enter__(self) -> Self:
         return self
 

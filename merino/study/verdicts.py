@@ -17,7 +17,7 @@ from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
 from merino.study import claims, errors, tactics
 from merino.study.annotation import GRADES, deeper
-from merino.study.judge import Judge, stage_of
+from merino.study.judge import Judge
 
 SAME = 0.02  # of the points, by which moves must differ for one to be better
 DECIDED = 100  # centipawns by which moves must differ where one side is winning anyway
@@ -217,8 +217,7 @@ def _searched(position: Position, judge: Judge, limits: Limits) -> Line:
 def _fall(position: Position, one: Line, other: Line, judge: Judge) -> float:
     """How much less of the points the worse of two lines brings, by the scale of the judge by which it is less."""
     better, worse = sorted((one.score, other.score), reverse=True)
-    stage = stage_of(position)
-    return min(judge.expected(better) - judge.expected(worse), judge.sober(better, stage) - judge.sober(worse, stage))
+    return judge.loss(position, (better, judge.expected(better)), (worse, judge.expected(worse)))
 
 
 def _mistake(prover: claims.Prover, position: Position, better: Line, other: Line) -> claims.Mistake:

@@ -4,7 +4,8 @@ Faults: `illegal` gives a move that is none, `crash` ends at the third move, `sl
 `silent` never answers, `stuck` never moves, `deaf` does not quit, `blank` puts a
 blank before its move, and `huge` has a score beyond all bounds; `sluggish` takes as long for a new game, which is no
 fault, and `counting` gives the moves to go as its score. `mute` gives no score, `liar` a line that is not legal, and
-`chances` names its chances of win, draw and loss. A fault that begins with `option` is said as such.
+`chances` names its chances of win, draw and loss, at last with a bound. `wilful` searches other moves than it should. A
+fault that begins with `option` is said as such.
 """
 
 import sys
@@ -41,12 +42,14 @@ def main() -> None:
                 time.sleep(600)
             if fault == "slow":
                 time.sleep(0.6)
-            best = min(move.uci() for move in board.legal_moves)
+            wanted = words[words.index("searchmoves") + 1 :] if "searchmoves" in words and fault != "wilful" else None
+            best = min(wanted or (move.uci() for move in board.legal_moves))
             score = words[words.index("movestogo") + 1] if fault == "counting" and "movestogo" in words else 12
             score, blank = 99999999999 if fault == "huge" else score, " " * (fault == "blank")
             move = "a1a1" if fault == "illegal" else best
             more = f" pv {best} {best}" if fault == "liar" else " wdl 500 400 100" if fault == "chances" else ""
             said = "" if fault == "mute" else f"info depth 3 score cp {score}{more}\n"
+            said += "info depth 4 score cp -99 wdl 0 10 990 upperbound\n" if fault == "chances" else ""
             print(f"{said}{blank}bestmove {move}", flush=True)
         elif words[:1] == ["quit"]:
             time.sleep(600 if fault == "deaf" else 0)

@@ -942,11 +942,17 @@ def test_the_engine_of_the_command_line_judges_and_no_request_names_another(page
     assert "there are no weights" in done(page, "search", fen=MIDDLEGAME, judge=FAKE)[-1]["error"]
 
 
-def test_an_engine_that_ends_is_named_and_started_again() -> None:
+def test_an_engine_that_ends_is_named_and_started_again(recwarn: pytest.WarningsRecorder) -> None:
     named = NamedJudge(f"{FAKE} crash")  # at its third search
     with TestClient(create_app(ServerState(named_judge=named), PORT), base_url=ADDRESS) as judged:
         moves = ["e2e4", "e7e5", "d2d4"]
         *found, last = done(judged, "annotate", fen=Position().fen(), moves=moves, nodes=100)
         assert [move["ply"] for move in found] == [1] and last["error"].startswith("judge 'Fake' has ended")
         assert done(judged, "search", fen=Position().fen(), nodes=100)[-1]["best"] == "a2a3"
+        with named.borrowed() as one, named.borrowed() as other:
+            for engine in (one, other):
+                engine.close()  # as one that ends while it is idle
+        asked = [done(judged, "search", fen=Position().fen(), nodes=100)[-1] for _ in range(2)]
+        assert asked[0]["error"].startswith("judge 'Fake' has ended while it was idle") and asked[1]["best"] == "a2a3"
     named.close()
+    assert not recwarn.list

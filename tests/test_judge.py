@@ -73,16 +73,18 @@ def test_an_engine_that_dies_hangs_or_lies_is_named(fault: str, what: str, monke
 
 def test_an_engine_gives_lines_and_chances_as_our_own_search_does() -> None:
     position = Position()
-    with judge_of(FAKE) as plain, judge_of(f"{FAKE} chances") as shown:
+    with judge_of(FAKE) as plain, judge_of(f"{FAKE} chances") as shown, judge_of(f"{FAKE} wilful") as wilful:
         (line,) = plain.analyse(position, LIMITS)
         assert (line.depth, int(line.score), position.uci(line.pv[0])) == (3, 12, "a2a3")
         assert plain.expected(line.score) == pytest.approx(expected_score(12)) and plain.scale == "K 200"
         (line,) = shown.analyse(position, LIMITS)
         assert shown.expected(line.score) == pytest.approx(0.7) and "chances" in shown.scale
-        with pytest.raises(StudyError, match="several lines"):
-            plain.analyse(position, LIMITS, 2)
+        lines = plain.analyse(position, LIMITS, 3)  # without the option MultiPV
+        assert [(line.multipv, position.uci(line.pv[0])) for line in lines] == [(1, "a2a3"), (2, "a2a4"), (3, "b1a3")]
+        two = Limits(nodes=9, search_moves=[position.parse_uci(move) for move in ("h2h3", "e2e4")])
+        assert [position.uci(line.pv[0]) for line in plain.analyse(position, two, 3)] == ["e2e4", "h2h3"]
         with pytest.raises(StudyError, match="a2a3, which is not among"):
-            plain.analyse(position, Limits(nodes=9, search_moves=[position.parse_uci("e2e4")]))
+            wilful.analyse(position, two, 2)
 
 
 def test_what_an_engine_judged_before_it_died_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

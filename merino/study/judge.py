@@ -43,6 +43,7 @@ _POLL_SECONDS = 0.05
 _NO_MOVE = ("(none)", "NULL", "0000")
 _PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
 _WDL = "UCI_ShowWDL"  # the option by which an engine names its chances of win, draw and loss
+_BOUND = re.compile(r"( wdl \d+ \d+ \d+)( (?:low|upp)erbound\b)")
 _MULTIPV = re.compile(r"\smultipv\s+(\d+)")
 
 
@@ -211,6 +212,7 @@ class _Protocol(engines.TimedUci):
     def _line_received(self, line: str) -> None:
         """Receive a line, but not an illegal move: python-chess would wait for another one."""
         self.heard = time.perf_counter()
+        line = _BOUND.sub(r"\2\1", line)  # python-chess finds it only there
         words, moves = line.split(), _PV.search(line)
         if words[:1] == ["bestmove"] and self._unplayable([move for move in words[1:2] if move not in _NO_MOVE]):
             self.illegal = line
@@ -277,7 +279,7 @@ class _UciJudge:
         if position.chess960 and not self._protocol.plays_chess960:
             raise self._fault("does not play Chess960", position)
         if count > 1 and "MultiPV" not in self._protocol.options:
-            raise self._fault("cannot give several lines (it has no option MultiPV)", position)
+            return self._one_by_one(position, limits, count)
         board = start_board_of(position)
         for move in position.moves:
             board.push(as_chess_move(move, position.chess960))
@@ -295,6 +297,17 @@ class _UciJudge:
             raise self._fault("gives no score", position)
         return lines
 
+    def _one_by_one(self, position: Position, limits: Limits, count: int) -> Sequence[Line]:
+        """The best lines, each by a search without the moves that begin the others; they share nodes and time."""
+        left, found = list(limits.search_moves or position.legal_moves), list[Line]()
+        total = {"nodes": limits.nodes, "movetime": limits.movetime}
+        share = {name: limit and -(-limit // count) for name, limit in total.items()}
+        while left and len(found) < count:
+            found += self.analyse(position, replace(limits, **share, search_moves=left))
+            left.remove(found[-1].pv[0])
+        best_first = sorted(found, key=lambda line: -line.score)
+        return [line._replace(multipv=number) for number, line in enumerate(best_first, start=1)]
+
     def _infos(
         self, position: Position, board: chess.Board, limits: Limits, count: int
     ) -> tuple[list[chess.engine.InfoDict], chess.Move | None]:
@@ -303,6 +316,8 @@ class _UciJudge:
         limit = chess.engine.Limit(nodes=limits.nodes, depth=limits.depth, time=movetime)
         moves = [as_chess_move(move, position.chess960) for move in limits.search_moves] or None
         protocol, infos = self._protocol, list[chess.engine.InfoDict]()
+        if protocol.loop.is_closed():
+            raise self._fault("has ended while it was idle", position)
         protocol.lies.clear()
         protocol.heard = began = time.perf_counter()
         latest = (movetime or engines.UNTIMED_SECONDS) + SILENT_SECONDS

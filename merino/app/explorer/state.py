@@ -177,7 +177,8 @@ class NamedJudge:
         try:
             yield lent
         except BaseException:
-            lent.close()
+            self._idle.append((lent, asked))
+            self.close()  # the others may have failed, too
             raise
         self._idle.append((lent, asked))
 

@@ -213,7 +213,7 @@ BLUNDER = """[White "{white}"]
 [Black "{black}"]
 [Date "{date}"]
 [Result "0-1"]
-[FEN "4k3/8/2p5/8/8/8/8/3QK3 w - - 0 1"]
+[FEN "4k3/6pp/2p5/8/8/8/6PP/3QK3 w - - 0 1"]
 
 1. Kf1 Kf8 2. Ke1 Ke8 3. Kf1 Kf8 4. Ke1 Ke8 5. Kf1 Kf8 6. Qd5 Ke8 0-1
 
@@ -365,9 +365,10 @@ def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: c
     text = BLUNDER.format(white="A", black="B", date="2020.01.01")
     player = games_of_player(written(tmp_path, text if colour else mirrored(text)), "A")
     choices = choices_of(player)
-    losses = profile.losses_of(player, choices, families.default())
+    judge = judge_of(TERMS, 16, 1)
+    losses = profile.losses_of(player, choices, judge)
     assert losses[0] > 0.3
-    mistakes = profile.mistakes_of(player, choices, losses, judge_of(TERMS, 16, 1, is_forgetful=True))
+    mistakes = profile.mistakes_of(player, choices, losses, judge)
     (kind,) = profile.kinds_of(mistakes)
     assert (kind.kind, kind.count, kind.plies) == ("hanging piece", 1, 1) and kind.share.value == 1
     assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
@@ -391,7 +392,7 @@ def mirrored(text: str) -> str:
     white = ["Kf1", "Ke1", "Kf1", "Ke1", "Kf1", "Qd5"]
     black = ["Kf8", "Ke8", "Kf8", "Ke8", "Kf8", "Ke8"]
     moves = " ".join(f"{own.translate(flip)} {other.translate(flip)}" for own, other in zip(white, black, strict=True))
-    return f'[White "B"]\n[Black "A"]\n[FEN "3qk3/8/8/8/8/2P5/8/4K3 b - - 0 1"]\n\n1... {moves} *\n'
+    return f'[White "B"]\n[Black "A"]\n[FEN "3qk3/6pp/8/8/8/2P5/6PP/4K3 b - - 0 1"]\n\n1... {moves} *\n'
 
 
 def test_a_number_added_to_all_moves_of_a_position_does_not_change_the_fit() -> None:
@@ -430,7 +431,7 @@ def test_a_profile_of_twenty_games(tmp_path: Path, capsys: pytest.CaptureFixture
         assert main(["profile", str(path), "--player", "A", "--quiet", *words]) == 0
         texts.append(capsys.readouterr().out)
     text, data = texts[0], json.loads(texts[1])
-    assert text.startswith("A, rating 1800: 20 games, 80 moves after the opening\n")
+    assert text.startswith("A, rating 1800: 20 games, 80 moves after the opening, judged by gen13\n")
     assert "Ruy Lopez (C68)" in text and "+20 =0 -0" in text and max(map(len, text.splitlines())) <= 120
     assert "Over time" not in text, "the games are alike"
     assert data["player"] == "A" and data["games"] == 20 and data["moves"] == 80 and data["rating"] == 1800

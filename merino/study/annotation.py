@@ -93,14 +93,14 @@ def annotate_moves(
     `pace` gives the limits of the search of a position, by the number of moves that are left.
     """
     current = position.copy()
-    before = _verdict(current, judge, pace(len(moves)))
+    before = verdict_on(current, judge, pace(len(moves)))
     explained = judge.narrator.explain(current.record)
     for index, text in enumerate(moves):
         limits, loss = pace(len(moves) - index), 0.0
         move, turn = current.parse_uci(text), current.turn
         name, previous, is_known = san(current, move), current.copy(), move in known_moves(current)
         current.push(move)
-        after, explained_after = _verdict(current, judge, limits), judge.narrator.explain(current.record)
+        after, explained_after = verdict_on(current, judge, limits), judge.narrator.explain(current.record)
         better = before
         if not is_known and _looks_bad(previous, before, after, judge):
             better, after = _confirmed(previous, move, before, judge, deeper(limits))
@@ -139,15 +139,15 @@ def _confirmed(
 
     The best one is `move` itself where the search before it agrees with it, or sees no such fall.
     """
-    after = _verdict(claims.best_after(position, move), judge, limits)
+    after = verdict_on(claims.best_after(position, move), judge, limits)
     own = replace(after, score=_a_ply_before(after.score), turn=position.turn, best=(move, *after.best))
-    deep = _verdict(position, judge, limits)
+    deep = verdict_on(position, judge, limits)
     if deep.best[0] == move or not _looks_bad(position, deep, after, judge):
         return own, after
     found = []
     for other in dict.fromkeys((deep.best[0], before.best[0])):
         if other != move:
-            verdict = _verdict(claims.best_after(position, other), judge, limits)
+            verdict = verdict_on(claims.best_after(position, other), judge, limits)
             line, score = (other, *verdict.best), _a_ply_before(verdict.score)
             found.append(replace(verdict, score=score, turn=position.turn, best=line))
     return max(found, key=lambda verdict: verdict.seen_by(position.turn)[1]), after
@@ -159,7 +159,7 @@ def _a_ply_before(score: Score) -> Score:
     return Score(farther - score)
 
 
-def _verdict(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:
+def verdict_on(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:
     """The verdict of the rules if the game is over without a claim, else of the search."""
     turn, line = position.turn, judge.line(position, limits)
     expected = judge.expected(line.score)

@@ -300,10 +300,10 @@ class _UciJudge:
     def _one_by_one(self, position: Position, limits: Limits, count: int) -> Sequence[Line]:
         """The best lines, each by a search without the moves that begin the others; they share nodes and time."""
         left, found = list(limits.search_moves or position.legal_moves), list[Line]()
-        total = {"nodes": limits.nodes, "movetime": limits.movetime}
-        share = {name: limit and -(-limit // count) for name, limit in total.items()}
+        nodes, movetime = (limit and -(-limit // count) for limit in (limits.nodes, limits.movetime))
+        each = replace(limits, nodes=nodes, movetime=movetime)
         while left and len(found) < count:
-            found += self.analyse(position, replace(limits, **share, search_moves=left))
+            found += self.analyse(position, replace(each, search_moves=left))
             left.remove(found[-1].pv[0])
         best_first = sorted(found, key=lambda line: -line.score)
         return [line._replace(multipv=number) for number, line in enumerate(best_first, start=1)]

@@ -33,7 +33,7 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.formats import pgn_text, sources
 from merino.lab.people.games import PlayerGame, PlayerGames, folded, games_of_player
 from merino.learn.rescoring import Rescore
-from merino.study import analyser, annotation, claims, errors
+from merino.study import annotation, claims, errors
 from merino.study.judge import STRONGEST, Judge
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
@@ -167,21 +167,20 @@ def _exercise(game: PlayerGame, ply: int, judge: Judge) -> Exercise | None:
     """
     fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
     position = Position(fen)
-    after = position.copy()
-    after.push(played)
-    lines, answer, loss = list[limits.Line](), None, 0.0
+    after = claims.best_after(position, played)
+    judge.new_game()  # so that no exercise depends on those before it
     first = limits.Limits(nodes=SCREENING_NODES)
     for within in (first, annotation.deeper(first)):
-        lines = list(judge.analyse(position, within, 2))
+        lines = judge.analyse(position, within, 2)
         if len(lines) < 2 or int(lines[0].pv[0]) == played:
             return None
-        answer = analyser.best_line(after, within, judge.analyse)
-        best, second = (judge.expected(line.score) for line in lines)
-        loss = best - (1 - judge.expected(answer.score) if answer else 0.5)
-        if best < MIN_EXPECTED or loss < annotation.MISTAKE or best - second < MIN_LEAD:
+        answer = annotation.verdict_on(after, judge, within)
+        best, second = ((line.score, judge.expected(line.score)) for line in lines)
+        loss = judge.loss(position, best, answer.seen_by(position.turn))
+        if best[1] < MIN_EXPECTED or loss < annotation.MISTAKE or judge.loss(position, best, second) < MIN_LEAD:
             return None
-    better, refutation = lines[0].pv, answer.pv if answer else ()
-    found = (claims.as_found(line) for line in (lines[0], answer))
+    better, refutation = lines[0].pv, answer.best
+    found = (claims.as_found(lines[0]), claims.ScoredLine(refutation, answer.score))
     mistake = claims.Prover(judge, annotation.deeper(first)).of_mistake(position, played, *found)
     return Exercise(
         fen=position.fen(),
@@ -223,12 +222,12 @@ def reply_to(exercise: Exercise, text: str, judge: Judge) -> Reply:
     if name == exercise.played and exercise.refutation:
         line = exercise.refutation
         return Reply(name, False, f"That is what you played: {line[0]} answers it.", line)
-    position.push(move)
-    best = analyser.best_line(position, limits.Limits(nodes=REPLY_NODES), judge.analyse)
-    if best is None:
+    judge.new_game()
+    after = claims.best_after(position, move)
+    answer = annotation.verdict_on(after, judge, limits.Limits(nodes=REPLY_NODES))
+    if not answer.best:
         return Reply(name, False, f"{name} is not the best.")
-    line = tuple(named_line(position, best.pv))
-    left = 1 - judge.expected(best.score)
+    line, left = tuple(named_line(after, answer.best)), answer.seen_by(position.turn)[1]
     sentence = f"{name} is not the best: {line[0]} answers it, and leaves you {left:.0%} of the points."
     return Reply(name, False, sentence, line)
 

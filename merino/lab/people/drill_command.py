@@ -35,7 +35,7 @@ def run_drill(arguments: Sequence[str]) -> int:
 
         @cache
         def judge() -> Judge:
-            return held.enter_context(judge_of(args.judge, DEFAULT_HASH_MB, 1, is_forgetful=True))
+            return held.enter_context(judge_of(args.judge, DEFAULT_HASH_MB, 1))
 
         return _drill(args, place, judge)
 

@@ -16,13 +16,11 @@ from typing import Any
 from merino.app.explorer import channel, games
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common import files
-from merino.eval.evaluation import Evaluation
-from merino.eval.families import default
 from merino.lab.people import drill
 from merino.lab.people.games import MAX_CHOICES, folded, games_of_player
 from merino.lab.people.profile import as_object, profile_of
 from merino.study.errors import StudyError
-from merino.study.judge import Judge, by_search, strongest
+from merino.study.judge import Judge
 
 PRACTICES = "practices"  # in `ServerState.kept`
 MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
@@ -32,23 +30,23 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The profile of a `player` of games, as `merino profile --json` has it."""
     most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
-    with _studying(fields, state, stop, default()) as (path, _, judge):
+    with _studying(fields, state, stop) as (path, _, judge):
         player = games_of_player(path, fields.text("player"))
-        found = profile_of(player, default(), most, lambda: judge, partial(_progressed, say, stop))
+        found = profile_of(player, most, judge, partial(_progressed, say, stop))
     return {"type": "done", "profile": as_object(found)}
 
 
 def practise(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     most, progressed = fields.number("most", 1, drill.MAX_EXERCISES), partial(_progressed, say, stop)
-    with _studying(fields, state, stop, strongest()) as (path, named, judge):
+    with _studying(fields, state, stop) as (path, named, judge):
 
         def practice_at(place: Path) -> tuple[Path, drill.Practice]:
             with files.writing(RequestError, place):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with files.held(place):
                     player, count = fields.text("player"), most or drill.MAX_EXERCISES
-                    return place, drill.practice_from(path, player, place, count, lambda: judge, report=progressed)
+                    return place, drill.practice_from(path, player, place, count, lambda: judge, judge.name, progressed)
 
         try:
             place, found = practice_at(drill.progress_file(named))
@@ -65,8 +63,8 @@ def answer_exercise(fields: Fields, state: ServerState) -> channel.Message:
     _, exercise = _exercise(fields, state)
     if not fields.has("move"):
         return {"hint": drill.hint_for(exercise)}
-    with state.searchers.borrowed(strongest()) as searcher:
-        reply = drill.reply_to(exercise, fields.text("move"), by_search(searcher, strongest()))
+    with state.judging(fields) as judge:
+        reply = drill.reply_to(exercise, fields.text("move"), judge)
     refutation = list(reply.refutation)
     return {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence, "refutation": refutation}
 
@@ -125,9 +123,7 @@ def _progressed(say: Callable[[channel.Message], None], stop: channel.Stop, what
 
 
 @contextmanager
-def _studying(
-    fields: Fields, state: ServerState, stop: channel.Stop, evaluation: Evaluation
-) -> Iterator[tuple[Path, Path, Judge]]:
+def _studying(fields: Fields, state: ServerState, stop: channel.Stop) -> Iterator[tuple[Path, Path, Judge]]:
     """The file of the games, that by whose name the progress of practice from them is kept, and the judge.
 
     With `file` the games are those on the command line, else those that the request holds, for a while in a file.
@@ -139,10 +135,8 @@ def _studying(
         else:
             sent = held.enter_context(games.sent_games(fields, joined=True))
             path, named = sent.paths[0], files.user_folder("data") / "drill" / _safe(sent.title)
-        searcher = held.enter_context(state.searchers.borrowed(evaluation))
-        judge = by_search(searcher, evaluation, is_stop_requested=lambda: stop.is_set, is_forgetful=True)
         try:
-            yield path, named, judge
+            yield path, named, held.enter_context(state.judging(fields, lambda: stop.is_set))
         except KeyboardInterrupt as error:
             raise RequestError("stopped") from error
 

@@ -17,23 +17,20 @@ import numpy as np
 from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
 from merino.core.board.game import Position
-from merino.core.common.work import in_order
 from merino.engine.notation.san import move_number, san
-from merino.engine.search import choice, known_openings, limits
-from merino.eval.evaluation import Evaluation
+from merino.engine.search import known_openings
+from merino.engine.search.limits import Limits
 from merino.eval.linear.compiled import stages_of
 from merino.eval.material import FULL_BOARD
 from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
-from merino.learn.rescoring import Rescore
 from merino.match.statistics import t_95, wilson_interval
-from merino.study import analyser, annotation, errors
-from merino.study.claims import Prover, as_found
+from merino.study import annotation, errors
+from merino.study.claims import best_after
 from merino.study.judge import Judge
 
 MIN_CHOICES = 60  # positions; fewer say nothing about anybody
-JUDGE_NODES = 5_000  # of the searches that say what a move loses, and what kind of mistake it is
+JUDGING = Limits(nodes=5_000)  # of the searches that say what a move loses; what looks like a mistake gets more
 DEPTHS = range(1, 9)  # plies after a mistake, to which it is looked at
-_TOGETHER = 16  # moves that are judged with one table
 EXAMPLES = 3  # moves that a statement comes from
 PERIODS = 6  # of the games, at most
 MIN_MOVES = 50  # of a period
@@ -144,6 +141,7 @@ class Profile:
 
     player: str
     rating: int | None
+    judge: str  # who judged the moves
     games: int
     moves: int  # that it is based on
     plies: int  # moves of the player after the opening, in all games
@@ -177,15 +175,13 @@ def as_object(value: Any) -> Any:
 
 def profile_of(
     player: PlayerGames,
-    evaluation: Evaluation,
     most: int,
-    judge: Callable[[], Judge],
+    judge: Judge,
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Profile:
-    """The profile of a player from at most so many positions; raises StudyError if there are too few.
+    """The profile of a player from at most so many positions; `report` gets what is done, and the share.
 
-    `judge` makes the judge of mistakes, which must know nothing of earlier searches; `report` gets what is done, and
-    the share.
+    Raises StudyError if there are too few, or if the judge fails.
     """
     choices = choices_of(player, most)
     if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
@@ -194,14 +190,15 @@ def profile_of(
             f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
             f"{player.left_out_too}"
         )
-    losses = losses_of(player, choices, evaluation, partial(report, "Judging moves"))
-    found = mistakes_of(player, choices, losses, judge(), partial(report, "Looking into mistakes"))
+    losses = losses_of(player, choices, judge, partial(report, "Judging moves"))
+    found = mistakes_of(player, choices, losses, judge, partial(report, "Looking into mistakes"))
     moves = JudgedMoves(choices, losses, np.isin(np.arange(len(choices)), [mistake.index for mistake in found]))
     depths = [mistake.plies for mistake in found]
     seen = tuple(SeenMistakes(depth, depths.count(depth)) for depth in (*DEPTHS, None) if depth in depths)
     return Profile(
         player=player.name,
         rating=None if player.rating is None else round(player.rating),
+        judge=judge.name,
         games=player.count,
         moves=len(choices),
         plies=player.plies,
@@ -238,28 +235,29 @@ class JudgedMoves:
 
 
 def losses_of(
-    player: PlayerGames, choices: Choices, evaluation: Evaluation, report: Callable[[float], object] = lambda _: None
+    player: PlayerGames, choices: Choices, judge: Judge, report: Callable[[float], object] = lambda _: None
 ) -> np.ndarray:
-    """The expected score that each move lost by searches of JUDGE_NODES before and after it, float64[n].
+    """The expected score that each move lost by searches within JUDGING before and after it, float64[n].
 
     It is not cut off at zero, so that what searches err does not add to the mean. `report` gets the share done.
     """
-    rescore, stop = Rescore(JUDGE_NODES, evaluation), np.zeros(1, dtype=np.uint64)
-    places = list(zip(choices.games.tolist(), choices.plies.tolist(), strict=True))
-    parts = [places[first : first + _TOGETHER] for first in range(0, len(places), _TOGETHER)]
+    losses = np.zeros(len(choices))
+    for index in range(len(choices)):
+        position, played, _ = _choice(player, choices, index)
+        judge.new_game()  # so that no loss depends on the moves before it
+        before, after = (
+            annotation.verdict_on(each, judge, JUDGING).seen_by(position.turn)
+            for each in (position, best_after(position, played))
+        )
+        losses[index] = before[1] - after[1]
+        report((index + 1) / len(choices))
+    return losses
 
-    def losses(part: Sequence[tuple[int, int]]) -> np.ndarray:
-        pairs = [player.games[game].positions[ply : ply + 2] for game, ply in part]
-        signs = np.array([1.0 if player.games[game].colour == WHITE else -1.0 for game, _ in part])
-        scores = rescore.scores_of(np.concatenate(pairs), stop).reshape(-1, 2)
-        expected = choice.expected_scores(signs[:, None] * scores, evaluation.k)
-        return np.asarray(expected[:, 0] - expected[:, 1])
 
-    found = []
-    for number, lost in enumerate(in_order(losses, parts), start=1):
-        found.append(lost)
-        report(number / len(parts))
-    return np.concatenate(found)
+def _choice(player: PlayerGames, choices: Choices, index: int) -> tuple[Position, int, PlayerGame]:
+    """A position, the move played there, and the game."""
+    game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
+    return Position(to_fen(game.positions[ply : ply + 1])), int(game.moves[ply]), game
 
 
 def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
@@ -393,31 +391,31 @@ def mistakes_of(
 ) -> list[FoundMistake]:
     """The mistakes among the moves played, by their `losses`, in the order of the choices; `report` gets the share.
 
-    Those of which the lines of another search show nothing are left out.
+    What looks like one is judged as in annotated games, by searches with more nodes.
     """
-    suspected, found = np.flatnonzero(losses >= annotation.MISTAKE).tolist(), []
+    suspected, found = np.flatnonzero(losses >= annotation.GRADES[-1].least_loss).tolist(), []
     for number, index in enumerate(suspected, start=1):
-        game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
-        fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
-        position, after = Position(fen), Position(fen)
-        after.push(played)
-        seen = []  # what searches of DEPTHS leave the player
-        for depth in DEPTHS:
-            line = analyser.best_line(after, limits.Limits(depth=depth), judge.analyse)
-            seen.append(0.5 if line is None else 1 - judge.expected(line.score))
-        deep = limits.Limits(nodes=JUDGE_NODES)
-        answer, better = (analyser.best_line(each, deep, judge.analyse) for each in (after, position))
-        if better is not None and int(better.pv[0]) != played:
-            best = judge.expected(better.score)
-            loss = best - (1 - judge.expected(answer.score) if answer else seen[-1])
-            shown = [best - expected >= annotation.MISTAKE for expected in seen]
-            plies = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
-            if loss >= annotation.MISTAKE:
-                kind = Prover(judge, deep).of_mistake(position, played, as_found(better), as_found(answer)).kind
-                example = Example(game.number, game.title, f"{move_number(position)}{san(position, played)}", fen)
-                found.append(FoundMistake(index, kind, loss, plies, example))
+        position, played, game = _choice(player, choices, index)
+        judge.new_game()
+        (judged,) = annotation.annotate_moves(position, [position.uci(played)], judge, lambda _: JUDGING)
+        if judged.mistake is not None and judged.loss >= annotation.MISTAKE:
+            example = Example(game.number, game.title, f"{move_number(position)}{judged.san}", position.fen())
+            plies = _plies_to(position, judged, judge)
+            found.append(FoundMistake(index, judged.mistake.kind, judged.loss, plies, example))
         report(number / len(suspected))
     return found
+
+
+def _plies_to(position: Position, judged: annotation.AnnotatedMove, judge: Judge) -> int | None:
+    """How many plies one must look beyond a mistake, and no fewer, to see what it loses; None for more than DEPTHS."""
+    after, best, needed = best_after(position, judged.move), judged.better.seen_by(position.turn), None
+    for depth in reversed(DEPTHS):
+        judge.new_game()  # so that a search sees no farther than its depth
+        seen = annotation.verdict_on(after, judge, Limits(depth=depth)).seen_by(position.turn)
+        if judge.loss(position, best, seen) < annotation.MISTAKE:
+            break
+        needed = depth
+    return needed
 
 
 def kinds_of(mistakes: Sequence[FoundMistake]) -> tuple[KindCount, ...]:

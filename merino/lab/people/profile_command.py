@@ -7,7 +7,6 @@ from merino.app.console import shared
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common import terminal, text
 from merino.engine.search.limits import DEFAULT_HASH_MB
-from merino.eval.families import default
 from merino.lab.people.games import MAX_CHOICES, games_of_player
 from merino.lab.people.profile import (
     MIN_CHOICES,
@@ -20,7 +19,7 @@ from merino.lab.people.profile import (
     as_object,
     profile_of,
 )
-from merino.study.judge import TERMS, judge_of
+from merino.study.judge import judge_of
 
 SHOWN = 6  # rows of a part, at most
 NOT_ENOUGH = "not enough games"
@@ -31,9 +30,9 @@ def run_profile(arguments: Sequence[str]) -> int:
     """The command in a shell; raises MerinoError."""
     args = _parser().parse_args(arguments)
     player = games_of_player(args.file, args.player)
-    judge = judge_of(TERMS, DEFAULT_HASH_MB, 1, is_forgetful=True)
-    with terminal.Progress(shared.progress_stream(args.quiet)) as show:
-        profile = profile_of(player, default(), args.positions, lambda: judge, show)
+    progress = terminal.Progress(shared.progress_stream(args.quiet))
+    with judge_of(args.judge, DEFAULT_HASH_MB, 1) as judge, progress as show:
+        profile = profile_of(player, args.positions, judge, show)
     print(json.dumps(as_object(profile)) if args.json else render(profile))
     return 0
 
@@ -49,6 +48,7 @@ def _parser() -> shared.Parser:
     parser.add_argument("--player", metavar="NAME", required=True, help="the player's name, or a part of it")
     sentence = "look at this many positions of the games at most (default: %(default)s)"
     parser.add_argument("--positions", metavar="N", type=shared.whole(MIN_CHOICES), default=MAX_CHOICES, help=sentence)
+    shared.add_judge(parser)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser
@@ -58,7 +58,7 @@ def render(profile: Profile) -> str:
     """The profile as lines of text: what is beyond chance."""
     rating = "" if profile.rating is None else f", rating {profile.rating}"
     amount = f"{text.counted(profile.games, 'game')}, {text.counted(profile.moves, 'move')} after the opening"
-    lines = [f"{profile.player}{rating}: {amount}"]
+    lines = [f"{profile.player}{rating}: {amount}, judged by {profile.judge}"]
     if profile.faulty:
         lines.append(profile.left_out)
     parts = {

@@ -8,7 +8,7 @@ show what is beyond chance (`is_enough`); `as_object` has all of it.
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -237,19 +237,19 @@ class JudgedMoves:
 def losses_of(
     player: PlayerGames, choices: Choices, judge: Judge, report: Callable[[float], object] = lambda _: None
 ) -> np.ndarray:
-    """The expected score that each move lost by searches within JUDGING before and after it, float64[n].
+    """The expected score that each move lost by searches within JUDGING of all moves and of it alone, float64[n].
 
-    It is not cut off at zero, so that what searches err does not add to the mean. `report` gets the share done.
+    It is not cut off at zero, so that what searches err does not add to the mean. Both are searches of one position,
+    for engines may prefer the side that they search for. `report` gets the share done.
     """
     losses = np.zeros(len(choices))
     for index in range(len(choices)):
         position, played, _ = _choice(player, choices, index)
         judge.new_game()  # so that no loss depends on the moves before it
-        before, after = (
-            annotation.verdict_on(each, judge, JUDGING).seen_by(position.turn)
-            for each in (position, best_after(position, played))
-        )
-        losses[index] = before[1] - after[1]
+        best = judge.line(position, JUDGING)
+        if best.pv[0] != played:
+            own = judge.line(position, replace(JUDGING, search_moves=[played]))
+            losses[index] = judge.expected(best.score) - judge.expected(own.score)
         report((index + 1) / len(choices))
     return losses
 

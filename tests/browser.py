@@ -94,7 +94,7 @@ Question = Callable[[], Any] | list[str]  # the latter for the moves of the line
 class Page:
     """The page in the browser, and what a person does with it; each action waits `until` something is so, if given."""
 
-    def __init__(self, address: str, downloads: Path) -> None:
+    def __init__(self, link: str, downloads: Path) -> None:
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM or ""
         for argument in ("--headless=new", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
@@ -103,9 +103,15 @@ class Page:
             options.add_argument("--no-sandbox")  # which Chromium does not have for root
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self._browser, self._awaits_opening = webdriver.Chrome(options=options, service=Service(DRIVER)), False
-        self.address, self.downloads = address, downloads
+        self.downloads = downloads
         self._browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)})
         self.resize(WIDTH, HEIGHT)
+        self.go_to(link)
+
+    def go_to(self, link: str) -> None:
+        """Look at the server with this link from now on, of which a cookie keeps the token."""
+        self.address = link.partition("?")[0]
+        self._browser.get(link.replace("?", f"{PLAIN}?"))
 
     @property
     def driver(self) -> webdriver.Chrome:

@@ -141,7 +141,7 @@ def browser(explorer: Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The browser for all tests of the page."""
     from tests.browser import Page  # noqa: PLC0415
 
-    with Page(explorer.address, tmp_path_factory.mktemp("downloads")) as page:
+    with Page(explorer.link, tmp_path_factory.mktemp("downloads")) as page:
         yield page
 
 

@@ -642,7 +642,9 @@ def _request_together(parts: Any) -> bytes:
 
 @cache
 def _page() -> TestClient:
-    return TestClient(create_app(ServerState(), PORT), base_url=f"http://127.0.0.1:{PORT}")
+    state = ServerState()
+    bearer = {"authorization": f"Bearer {state.token}"}
+    return TestClient(create_app(state, PORT), base_url=f"http://127.0.0.1:{PORT}", headers=bearer)
 
 
 def _answer(path: Path) -> object:

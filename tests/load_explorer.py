@@ -88,7 +88,9 @@ class Server:
         assert self.process.stdout is not None
         line = self.process.stdout.readline().strip()
         assert line.startswith("Explorer at http://127.0.0.1:"), line
-        self.address = line.removeprefix("Explorer at ")
+        self.link = line.removeprefix("Explorer at ")
+        self.address, self.token = self.link.split("?token=")
+        self.bearer = f"Authorization: Bearer {self.token}"
         self.port = int(self.address.rpartition(":")[2].rstrip("/"))
         self.of_system = psutil.Process(self.process.pid)
         self._seen = len(self._said())
@@ -126,7 +128,7 @@ class Server:
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         method = "GET" if body is None else "POST"
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
-            connection.request(method, path, content, dict(headers or {}))
+            connection.request(method, path, content, {**dict([self.bearer.split(": ")]), **(headers or {})})
             answer = connection.getresponse()
             return answer.status, answer.read()
 
@@ -144,7 +146,9 @@ class Server:
 
     def websocket(self, name: str, **more: Any) -> Any:
         """An open WebSocket."""
-        return connect(f"ws://127.0.0.1:{self.port}/ws/{name}", open_timeout=PATIENCE, max_size=None, **more)
+        return connect(
+            f"ws://127.0.0.1:{self.port}/ws/{name}?token={self.token}", open_timeout=PATIENCE, max_size=None, **more
+        )
 
 
 Trial = Callable[[Server, Size], str]  # what was found, in words; raises Refused
@@ -191,7 +195,7 @@ def requests_in_a_row(server: Server, size: Size) -> str:
 
 def slow_clients(server: Server, size: Size) -> str:
     """Clients that send a header or a body letter by letter are let go; others are answered meanwhile."""
-    line = f"HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    line = f"HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n{server.bearer}\r\n"
     heads = (f"GET / {line}X: ", f"POST /api/read {line}Content-Length: 100000\r\n\r\n")
     with ExitStack() as stack:
         clients = [stack.enter_context(server.socket()) for _ in range(size.slow)]
@@ -232,7 +236,7 @@ def half_open(server: Server, size: Size) -> str:
 
 def clients_that_do_not_read(server: Server, size: Size) -> str:
     """Clients that ask for long answers and read none of them are let go."""
-    asked = f"GET /moves.js HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode() * 1000
+    asked = f"GET /moves.js HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n{server.bearer}\r\n\r\n".encode() * 1000
     slowest, count = 0.0, size.slow // 5
     before, memory = server.connections, server.memory
     with ExitStack() as stack:

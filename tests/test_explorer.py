@@ -63,8 +63,13 @@ def state() -> ServerState:
 
 @pytest.fixture(scope="module")
 def page(state: ServerState) -> Iterator[TestClient]:
-    with TestClient(create_app(state, PORT), base_url=ADDRESS) as client:
+    with client_of(state) as client:
         yield client
+
+
+def client_of(state: ServerState, **more: Any) -> TestClient:
+    """A client that has the token."""
+    return TestClient(create_app(state, PORT), ADDRESS, headers={"authorization": f"Bearer {state.token}"}, **more)
 
 
 def explained(page: TestClient, fen: str, **more: str) -> Any:
@@ -293,7 +298,7 @@ def test_the_file_of_the_command_line_is_read_as_it_is_listed(tmp_path: Path, na
     content = "".join(PGN.replace("Anna", f"J\u00f6rg {number}") + "\n" for number in range(1500)).encode("latin-1")
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    with GamesFile(path) as games, TestClient(create_app(ServerState(games=games), PORT), base_url=ADDRESS) as page:
+    with GamesFile(path) as games, client_of(ServerState(games=games)) as page:
         assert page.get("/api/start").json()["file"] == name
         first = page.get("/api/games").json()
         assert 0 < len(first["games"]) < 1500 and 0 < first["done"] <= 1
@@ -457,14 +462,73 @@ def test_a_foreign_host_is_refused(page: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1", "http://["]
+    ("headers", "status"),
+    [
+        *(({"origin": origin}, 403) for origin in ("http://evil.example", "null", f"https://127.0.0.1:{PORT}")),
+        *(({"origin": origin}, 403) for origin in ("http://127.0.0.1:1", "http://[", f"http://localhost:{PORT}")),
+        *(({"sec-fetch-site": site}, 403) for site in ("cross-site", "same-site", "", "SAME-ORIGIN", "none, none")),
+        ({"origin": ADDRESS, "sec-fetch-site": "cross-site"}, 403),
+        *(({"sec-fetch-site": site}, 200) for site in ("same-origin", "none")),
+        ({"origin": ADDRESS, "sec-fetch-site": "same-origin"}, 200),
+        ({}, 200),
+    ],
 )
-def test_a_foreign_page_is_refused(page: TestClient, origin: str) -> None:
-    assert refused(page.post("/api/move", json={"fen": "x"}, headers={"origin": origin}), 403)
-    with pytest.raises(WebSocketDisconnect), connect(page, "/ws/learn", headers={"origin": origin}):
-        pass
-    own = page.get("/api/start", headers={"origin": f"http://127.0.0.1:{PORT}"})
-    assert own.status_code == 200 and "access-control-allow-origin" not in own.headers
+def test_only_the_page_itself_is_answered(page: TestClient, headers: dict[str, str], status: int) -> None:
+    fen = {"fen": Position().fen()}
+    for answer in (page.get("/api/start", headers=headers), page.post("/api/explain", json=fen, headers=headers)):
+        assert answer.status_code == status and "access-control-allow-origin" not in answer.headers
+    if status == 403:
+        with pytest.raises(WebSocketDisconnect), connect(page, "/ws/learn", headers=headers):
+            pass
+        return
+    with connect(page, "/ws/learn", headers=headers) as socket:
+        socket.send_json({"stop": True})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "mode", "status"),
+    [
+        ("GET", "/", "navigate", 200),
+        ("GET", "/", "no-cors", 403),
+        ("GET", "/", "", 403),
+        ("POST", "/", "navigate", 403),
+        ("GET", "/api/start", "navigate", 403),
+    ],
+)
+def test_a_link_on_another_page_leads_to_ours_and_to_nothing_else(page: TestClient, method, path, mode, status) -> None:
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": mode}
+    assert page.request(method, path, headers=headers).status_code == status
+
+
+def test_nothing_is_answered_without_the_token(state: ServerState) -> None:
+    plain, token = TestClient(create_app(state, PORT), ADDRESS), state.token
+    ways: dict[str, Any] = {
+        "address": {"params": {"token": token}},
+        "header": {"headers": {"authorization": f"Bearer {token}"}},
+        "cookie": {"headers": {"cookie": f"a=b; merino-{PORT}={token}"}},
+    }
+    wrong: tuple[Any, ...] = (
+        {},
+        {"params": {"token": token[:-1]}},
+        {"params": {"token": ""}},
+        {"headers": {"authorization": f"Bearer {token}x"}},
+        {"headers": {"authorization": "Bearer "}},
+        {"headers": {"cookie": f"merino-{PORT + 1}={token}"}},
+    )
+    for path in ("/", "/api/start", "/pieces/wK.svg", "/page/0/main.js", "/nothing"):
+        for more in wrong:
+            answer = plain.get(path, **more)
+            assert "open the link that 'merino explorer' has printed" in refused(answer, 403)
+            assert "set-cookie" not in answer.headers
+    for more in wrong:
+        with pytest.raises(WebSocketDisconnect), connect(plain, "/ws/learn", **more):
+            pass
+    for way, more in ways.items():
+        answer = TestClient(create_app(state, PORT), ADDRESS).post("/api/read", json={"text": "e4"}, **more)
+        assert answer.status_code == 200
+        cookie = f"merino-{PORT}={token}; Path=/; HttpOnly; SameSite=Strict"
+        assert answer.headers.get("set-cookie") == (cookie if way == "address" else None)
+    assert ServerState().token != token and len(token) > 30
 
 
 def test_every_answer_carries_the_policy(page: TestClient) -> None:
@@ -576,8 +640,7 @@ def test_work_and_requests_without_room_say_so_and_end(page: TestClient, monkeyp
 def test_a_fault_of_the_server_keeps_no_tab_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, function in ((routes, "shapley_values"), (tasks.prove, "prove"), (panel, "games_of_player")):
         monkeypatch.setattr(module, function, Mock(side_effect=RuntimeError("broken")))
-    app = create_app(ServerState(), PORT)
-    with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as page:
+    with client_of(ServerState(), raise_server_exceptions=False) as page:
         assert "internal error" in refused(post(page, "shapley", fen=ENDGAME), 500)
         assert "internal error" in done(page, "match", **MATCH)[-1]["error"]
         assert "internal error" in done(page, "profile", text=PGN, player="Anna")[-1]["error"]
@@ -858,7 +921,7 @@ def test_a_second_player_of_the_same_games_has_practice_of_their_own(page: TestC
 def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games = tmp_path / "mine.pgn"
     games.write_text(MATE_MISSED)
-    with GamesFile(games) as file, TestClient(create_app(ServerState(games=file), PORT), base_url=ADDRESS) as page:
+    with GamesFile(games) as file, client_of(ServerState(games=file)) as page:
         for due in (1, 0):
             opened = done(page, "drill", file=True, player="me")[-1]
             assert len(opened["due"]) == due, opened
@@ -925,7 +988,7 @@ def test_a_port_in_use_is_named() -> None:
 
 def test_the_engine_of_the_command_line_judges_and_no_request_names_another(page: TestClient) -> None:
     named = NamedJudge(FAKE)
-    with TestClient(create_app(ServerState(named_judge=named), PORT), base_url=ADDRESS) as judged:
+    with client_of(ServerState(named_judge=named)) as judged:
         assert judged.get("/api/weights").json()["judge"] == "Fake"
         *lines, last = done(judged, "search", fen=Position().fen(), nodes=100)
         assert last["best"] == "a2a3" and "best is 1.a3 (Fake, depth 3)" in lines[0]["sentence"]
@@ -944,7 +1007,7 @@ def test_the_engine_of_the_command_line_judges_and_no_request_names_another(page
 
 def test_an_engine_that_ends_is_named_and_started_again(recwarn: pytest.WarningsRecorder) -> None:
     named = NamedJudge(f"{FAKE} crash")  # at its third search
-    with TestClient(create_app(ServerState(named_judge=named), PORT), base_url=ADDRESS) as judged:
+    with client_of(ServerState(named_judge=named)) as judged:
         moves = ["e2e4", "e7e5", "d2d4"]
         *found, last = done(judged, "annotate", fen=Position().fen(), moves=moves, nodes=100)
         assert [move["ply"] for move in found] == [1] and last["error"].startswith("judge 'Fake' has ended")

@@ -1,12 +1,18 @@
 """The explorer under load, in short: `make load` has the long trials."""
 
+import re
+import signal
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import url2pathname, urlopen
 
 import pytest
 import uvicorn
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from merino.app.explorer import serving as serving_module
 from merino.app.explorer.app import create_app
@@ -37,7 +43,9 @@ class Serving:
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.server = uvicorn.Server(config_of(create_app(ServerState(), self.port), self.port))
+        state = ServerState()
+        self.token = state.token
+        self.server = uvicorn.Server(config_of(create_app(state, self.port), self.port))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
         self.thread.start()
         while not self.server.started:
@@ -49,8 +57,8 @@ class Serving:
         return found
 
     def request(self, body: bytes = b"", length: int | None = None, path: str = "/api/start") -> bytes:
-        method = "POST" if length else "GET"
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nContent-Length: {length or 0}\r\n\r\n"
+        method, host = "POST" if length else "GET", f"Host: 127.0.0.1:{self.port}"
+        head = f"{method} {path}?token={self.token} HTTP/1.1\r\n{host}\r\nContent-Length: {length or 0}\r\n\r\n"
         return head.encode() + body
 
 
@@ -95,6 +103,35 @@ def test_a_client_that_leaves_causes_no_traceback(capfd: pytest.CaptureFixture[s
     while serving.server.server_state.tasks and time.monotonic() < end:
         time.sleep(0.01)
     assert capfd.readouterr().err == ""
+
+
+def test_a_message_that_is_no_text_closes_its_socket_without_a_word_of_the_server(capfd, serving: Serving) -> None:
+    address = f"ws://127.0.0.1:{serving.port}/ws/search?token={serving.token}"
+    for message in ("\xff", "\xed\xa0\x80"):
+        with connect(address) as client, pytest.raises(ConnectionClosed) as caught:
+            client.send(message.encode("latin-1"), text=True)
+            client.recv(timeout=20)
+        assert caught.value.rcvd is not None and caught.value.rcvd.code == 1007
+    assert capfd.readouterr().err == ""
+
+
+def test_the_link_with_the_token_is_opened_by_a_file_that_nobody_else_may_read(tmp_path, monkeypatch, capfd) -> None:
+    opened = list[str]()
+
+    def look(address: str) -> None:
+        path = Path(url2pathname(address.removeprefix("file:")))
+        opened.append(re.findall(r'href="(.*?)"', path.read_text())[0])
+        assert path.is_relative_to(tmp_path) and not path.parent.stat().st_mode & 0o077
+        assert urlopen(opened[0]).status == 200
+        signal.raise_signal(signal.SIGINT)
+
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr(serving_module.webbrowser, "open", look)
+    said, state = list[str](), ServerState()
+    serving_module.serve(state, 0, opens_browser=True, say=said.append)
+    assert said == [f"Explorer at {opened[0]}"] and opened[0].endswith(f"/?token={state.token}")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_each_request_on_a_connection_has_time_of_its_own(serving: Serving) -> None:

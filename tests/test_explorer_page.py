@@ -119,6 +119,18 @@ def test_moves_are_taken_back_played_again_and_gone_to(page: Page) -> None:
     assert shows(page, after(Position().fen(), "e2e4", "e7e5", "d2d4"))
 
 
+def test_the_token_of_the_link_goes_from_the_address_into_a_cookie_that_no_script_sees(page: Page, explorer) -> None:
+    page.open(f"?token={explorer.token}{at(PROMOTING)}", until=lambda: shows(page, PROMOTING))
+    assert page.run("return [location.search, document.cookie]") == ["", ""]
+    page.reload(until=lambda: shows(page, PROMOTING))
+    (cookie,) = page.driver.get_cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["value"]) == (True, "Strict", explorer.token)
+    page.driver.delete_all_cookies()
+    page.driver.refresh()
+    assert "open the link that" in page.driver.page_source and "403" in page.complaints()[0]
+    page.go_to(explorer.link)
+
+
 def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     page.click("#mode [data-value=free]")
     page.click("#free-clear", until=lambda: page.pieces == {})

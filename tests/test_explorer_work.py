@@ -224,7 +224,7 @@ def test_a_file_on_the_command_line_is_shown_but_for_a_link_and_ctrl_c_is_said(p
         with Server(str(tmp_path / "two.pgn")) as other:
             start = json.loads(other.ask("/api/start")[1])
             assert start["file"] == "two.pgn" and start["text"] is None
-            page.address = other.address
+            page.go_to(other.link)
             page.set_out(analysis=True)
             page.open(until=lambda: page.moves == ["e4", "e5"] and page.text("#game-count") == "2 games")
             assert "Anna 0 - Bert" in page.text("#move-list")

@@ -25,7 +25,7 @@ def main() -> None:
     with (
         Server() as explorer,
         tempfile.TemporaryDirectory() as downloads,
-        Page(explorer.address, Path(downloads)) as page,
+        Page(explorer.link, Path(downloads)) as page,
     ):
         _make(page, Path(downloads))
 

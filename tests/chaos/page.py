@@ -25,9 +25,9 @@ def main() -> int:
     command = [sys.executable, "-m", "merino", *sys.argv[1:]]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as explorer:
         try:
-            address = _address(explorer)
-            _practise(address)
-            _ask(f"http://{address}/api/weights/use", {"weights": "default", "changes": {"VAL_P_mg": 90}})
+            address, token = _address(explorer)
+            _practise(address, token)
+            _ask(f"http://{address}/api/weights/use?token={token}", {"weights": "default", "changes": {"VAL_P_mg": 90}})
         except (OSError, HTTPException, WebSocketException) as error:
             print(f"the page could not save: {error}", file=sys.stderr)
             return 1
@@ -36,17 +36,20 @@ def main() -> int:
     return explorer.returncode
 
 
-def _address(explorer: subprocess.Popen[str]) -> str:
+def _address(explorer: subprocess.Popen[str]) -> tuple[str, str]:
+    """Where it answers, and the token of its link."""
     assert explorer.stdout is not None
-    found = next((found for line in explorer.stdout if (found := re.search(r"http://(\S+?)/", line))), None)
+    found = next(
+        (found for line in explorer.stdout if (found := re.search(r"http://(\S+?)/\?token=(\S+)", line))), None
+    )
     if found is None:
         raise OSError("the explorer names no address")
-    return found[1]
+    return found[1], found[2]
 
 
-def _practise(address: str) -> None:
+def _practise(address: str, token: str) -> None:
     """Find the exercises of the games on the command line, and practise one unless that was done."""
-    with connect(f"ws://{address}/ws/drill", open_timeout=PATIENCE, max_size=None) as socket:
+    with connect(f"ws://{address}/ws/drill?token={token}", open_timeout=PATIENCE, max_size=None) as socket:
         socket.send(json.dumps({"id": 1, "file": True, "player": "Merino", "most": 3}))
         last: Mapping[str, Any] = {}
         while last.get("type") not in ("done", "error"):
@@ -54,8 +57,8 @@ def _practise(address: str) -> None:
     if "error" in last:
         raise OSError(last["error"])
     if last["keeps"] and not last["practised"]:
-        exercise = min(last["exercises"])
-        _ask(f"http://{address}/api/drill/review", {"practice": last["practice"], "exercise": exercise, "found": True})
+        found = {"practice": last["practice"], "exercise": min(last["exercises"]), "found": True}
+        _ask(f"http://{address}/api/drill/review?token={token}", found)
 
 
 def _ask(address: str, question: Mapping[str, Any]) -> None:

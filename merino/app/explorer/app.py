@@ -45,7 +45,7 @@ def create_app(state: ServerState, port: int) -> applications.Starlette:
     ]
     return applications.Starlette(
         routes=routes,
-        middleware=[middleware.Middleware(guard.Guard, port=port)],
+        middleware=[middleware.Middleware(guard.Guard, port=port, token=state.token)],
         exception_handlers={404: _not_found, 405: _not_found, 500: _failed},
     )
 

@@ -1,11 +1,16 @@
-"""The guard of the server: it answers only the page on this machine, and limits the size of requests.
+"""The guard of the server: it answers only who has its token, and only from this machine, and limits requests.
 
-Another website could send requests to this port, or let its own name point to 127.0.0.1 (DNS rebinding). The first
-shows in `Origin`, which must be ours if given, the second in `Host`, which must name this machine.
+Another user of this machine could send requests to this port: they lack the token. Another website could send them, or
+let its own name point to 127.0.0.1 (DNS rebinding). The first shows in `Origin` and `Sec-Fetch-Site`, which must name
+the page itself if given, the second in `Host`, which must name this machine.
 """
 
 import json
+import re
+import secrets
 
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -14,8 +19,8 @@ MAX_NET_BYTES = 64 << 20  # of one that brings a net, in base64
 BRINGS_NETS = "/api/weights"
 MAX_ADDRESS_BYTES = 16 << 10  # of path and query
 
-_MAX_DIGITS = 20  # of a length; Python refuses to read numbers of thousands
-_CROSS_SITE = (b"cross-site", b"same-site")
+_LENGTH = re.compile(r"[0-9]{1,20}")  # Python refuses to read numbers of thousands of digits
+_OWN_SITES = {"same-origin", "none"}  # values of Sec-Fetch-Site; "none": the user has typed the address
 _CLOSED = 1008  # the code of a WebSocket that breaks the policy
 
 
@@ -24,10 +29,15 @@ class TooLargeError(Exception):
 
 
 class Guard:
-    """Refuses requests that are not the page's own or too large, and adds the security headers to every answer."""
+    """Refuses requests that are not the page's own, lack the token or are too large; adds headers to every answer.
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
-        self._app = app
+    The token is in the address of a request, as `?token=`, in its `Authorization: Bearer`, or in a cookie, which who
+    comes with the address gets.
+    """
+
+    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+        self._app, self._token = app, token
+        self._cookie = f"merino-{port}"  # as all ports of a machine share their cookies
         self._hosts = {f"{name}:{port}" for name in LOOPBACK} | (set(LOOPBACK) if port == 80 else set())
         sockets = " ".join(f"ws://{host}" for host in sorted(self._hosts) if not host.startswith("["))
         self._headers = [
@@ -52,7 +62,7 @@ class Guard:
             else:
                 await self._app(scope, receive, send)
             return
-        send = self._with_headers(send)
+        send = self._with_headers(send, scope)
         if refusal:
             await _refuse(send, *refusal)
             return
@@ -72,28 +82,35 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and reason of a refusal, or None."""
-        headers = dict[bytes, list[bytes]]()
-        for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value)
-        hosts = [value.decode("latin-1").lower() for value in headers.get(b"host", [])]
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return 403, "this server answers only to 127.0.0.1 and localhost"
-        for value in headers.get(b"origin", []):
-            if value.decode("latin-1").lower() != f"http://{hosts[0]}":
-                return 403, "this server answers only its own page"
-        if headers.get(b"sec-fetch-site", [b""])[0] in _CROSS_SITE and not _is_visit(scope, headers):
+        is_own = all(origin.lower() == f"http://{hosts[0].lower()}" for origin in headers.getlist("origin"))
+        if not is_own or not (_OWN_SITES.issuperset(headers.getlist("sec-fetch-site")) or _is_visit(scope, headers)):
             return 403, "this server answers only its own page"
+        if not any(secrets.compare_digest(each.encode(), self._token.encode()) for each in self._offered(scope)):
+            return 403, "the token is missing or old: open the link that 'merino explorer' has printed"
         if len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"") > MAX_ADDRESS_BYTES:
             return 414, "the address of the request is too long"
-        length = headers.get(b"content-length", [b"0"])[0]
-        if not length.isdigit() or len(length) > _MAX_DIGITS or int(length) > _most_of(scope):
+        length = headers.get("content-length", "0")
+        if not _LENGTH.fullmatch(length) or int(length) > _most_of(scope):
             return 413, _too_large(scope)
         return None
 
-    def _with_headers(self, send: Send) -> Send:
+    def _offered(self, scope: Scope) -> tuple[str, str, str]:
+        """What a request brings as the token, in its address and elsewhere; "" for nothing."""
+        asked = HTTPConnection(scope)
+        bearer = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        return asked.query_params.get("token", ""), bearer, asked.cookies.get(self._cookie, "")
+
+    def _with_headers(self, send: Send, scope: Scope) -> Send:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *self._headers]
+                if self._offered(scope)[0] == self._token:
+                    cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+                    message["headers"].append((b"set-cookie", cookie.encode()))
             await send(message)
 
         return sending
@@ -107,10 +124,10 @@ def _policy(sockets: str) -> str:
     )
 
 
-def _is_visit(scope: Scope, headers: dict[bytes, list[bytes]]) -> bool:
+def _is_visit(scope: Scope, headers: Headers) -> bool:
     """Whether a person follows a link to the page, which may be on any other page."""
     is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
-    return is_page and headers.get(b"sec-fetch-mode") == [b"navigate"]
+    return is_page and headers.getlist("sec-fetch-mode") == ["navigate"]
 
 
 def _most_of(scope: Scope) -> int:

@@ -1,10 +1,13 @@
 """The server as a process: its socket, its start and its end; its connections wait for no client for ever."""
 
 import asyncio
+import logging
 import socket
 import sys
+import tempfile
 import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -22,6 +25,7 @@ from merino.study import accounts, shapley
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 1
+OPENING_SECONDS = 30  # that a browser may take to start
 REQUEST_SECONDS = 15.0  # for a client to send a whole request, and to read the answer
 MAX_CONNECTIONS = 200  # below what a process may open, 256 on some systems
 
@@ -44,7 +48,7 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         app = create_app(state, port)
         server = uvicorn.Server(config_of(app, port))
         try:
-            asyncio.run(_run(server, listener, f"http://{HOST}:{port}/", opens_browser, say))
+            asyncio.run(_run(server, listener, f"http://{HOST}:{port}/?token={state.token}", opens_browser, say))
         except KeyboardInterrupt:
             pass  # the way to end it
         finally:
@@ -56,6 +60,7 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
 
 def config_of(app: Starlette, port: int) -> uvicorn.Config:
     """How the application is served."""
+    logging.getLogger("uvicorn.error").addFilter(_is_ours)
     return uvicorn.Config(
         app,
         host=HOST,
@@ -71,17 +76,37 @@ def config_of(app: Starlette, port: int) -> uvicorn.Config:
     )
 
 
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether it may be a fault of ours: a message that is not UTF-8, which closes its WebSocket, is the client's."""
+    return not (record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError) and "client" in record.msg)
+
+
 async def _run(
-    server: uvicorn.Server, listener: socket.socket, address: str, opens_browser: bool, say: Callable[[str], object]
+    server: uvicorn.Server, listener: socket.socket, link: str, opens_browser: bool, say: Callable[[str], object]
 ) -> None:
     serving = asyncio.create_task(server.serve([listener]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
     if server.started:
-        say(f"Explorer at {address}")
+        say(f"Explorer at {link}")
         if opens_browser:
-            await asyncio.to_thread(webbrowser.open, address)
+            await _open(link, serving, say)
     await serving
+
+
+async def _open(link: str, serving: asyncio.Task[None], say: Callable[[str], object]) -> None:
+    """Open the browser by a file that leads to the link, as every user sees the words of a browser's command.
+
+    It lies in the home folder, as some browsers may read no other, and is removed after a while.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="merino-", dir=Path.home()) as folder:
+            page = Path(folder) / "explorer.html"
+            page.write_text(f'<meta http-equiv="refresh" content="0; url={link}"><a href="{link}">Merino Explorer</a>')
+            await asyncio.to_thread(webbrowser.open, page.as_uri())
+            await asyncio.wait([serving], timeout=OPENING_SECONDS)
+    except (OSError, RuntimeError) as error:  # there is no home folder, or it cannot be written
+        say(f"No browser is opened ({error}): open the link yourself.")
 
 
 def listen(port: int) -> socket.socket:

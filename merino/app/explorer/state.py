@@ -261,7 +261,8 @@ class GamesFile:
 class ServerState:
     """The evaluations to choose from, what the command line asked for, and what was learned and done last.
 
-    `named_judge` judges where a request does not ask for another; without one the strongest net does.
+    `named_judge` judges where a request does not ask for another; without one the strongest net does. `token` is what
+    every request must bring.
     `learned` is the answer of GET /api/learning on what was learned here. `kept` is what runs of the server keep: the
     match, and what panels of the lab keep under their names. `at_end` is called when the server ends, `running` stops
     what sockets work at; `beginning` is held where a run begins, as there is one of each kind at a time.
@@ -278,6 +279,7 @@ class ServerState:
     at_end: list[Callable[[], object]] = field(default_factory=list)
     running: set[Any] = field(default_factory=set)
     beginning: threading.Lock = field(default_factory=threading.Lock)
+    token: str = field(default_factory=secrets.token_urlsafe)
 
     def games_file(self) -> GamesFile:
         """The file of games on the command line; raises RequestError without one."""

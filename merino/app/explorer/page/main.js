@@ -119,9 +119,8 @@ function press(event) {
 
 /** Take files that were dropped: games to learn from where that is open, or games to list. */
 const takeDropped = guarded(async (files) => {
-    const [file] = files;
     if (shownTab() === "learning") await (await import("./panels/teaching.js")).addFiles(files);
-    else await openGames(ofFile(file, file.name));
+    else await openGames(ofFile(files[0], files[0].name));
 });
 
 /** Let files be dropped on the page. */
@@ -165,6 +164,7 @@ function makeErrorBox() {
 }
 
 async function begin() {
+    history.replaceState(history.state, "", `/${location.hash}`); // the token stays out of sight: the cookie has it
     makeErrorBox();
     makeBoard();
     makeHands();

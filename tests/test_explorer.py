@@ -483,6 +483,9 @@ def test_only_the_page_itself_is_answered(page: TestClient, headers: dict[str, s
         return
     with connect(page, "/ws/learn", headers=headers) as socket:
         socket.send_json({"stop": True})
+    for name, foreign in (("origin", "null"), ("sec-fetch-site", "cross-site")):  # a second one
+        pairs = [*headers.items(), (name, headers.get(name, "none")), (name, foreign)]
+        assert page.get("/api/start", headers=pairs).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -871,7 +874,10 @@ def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, d
     answer = answer_to(page, "weights/use", weights="default", changes={"RookOpen": 77})
     assert answer["file"] == str(data_folder / "weights.txt") and values_of(page)["RookOpen"] == 77
     post(page, "weights/use", weights="default", changes={})
-    assert "77" in (data_folder / "weights.old").read_text()
+    _, old = sorted(data_folder.glob("weights.txt.*.old"))  # the first has those that come with Merino
+    assert values_of(page, f"yours/{old.name}")["RookOpen"] == 77
+    answer_to(page, "weights/use", weights=f"yours/{old.name}", changes={})
+    assert values_of(page)["RookOpen"] == 77 and len(list(data_folder.glob("weights.txt.*.old"))) == 3
     assert "no weights" in refused(post(page, "weights/use", weights="gen1.net"))
 
 

@@ -123,7 +123,7 @@ def test_the_token_of_the_link_goes_from_the_address_into_a_cookie_that_no_scrip
     page.open(f"?token={explorer.token}{at(PROMOTING)}", until=lambda: shows(page, PROMOTING))
     assert page.run("return [location.search, document.cookie]") == ["", ""]
     page.reload(until=lambda: shows(page, PROMOTING))
-    (cookie,) = page.driver.get_cookies()
+    cookie = page.driver.get_cookie(f"merino-{explorer.port}")
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["value"]) == (True, "Strict", explorer.token)
     page.driver.delete_all_cookies()
     page.driver.refresh()

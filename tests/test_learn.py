@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from merino.app.console.learning import learn_weights, read_arguments
+from merino.app.shell.cli import main
 from merino.core.board.fen import parse_fen
 from merino.core.common import command, sealed
 from merino.core.common.text import in_one_line
@@ -202,6 +203,11 @@ def test_a_cache_that_finds_no_room_is_reported_with_the_way_to_do_without(weigh
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+def kept_of(weights: Path) -> list[Path]:
+    """The files with the weights that were in this one, the last first."""
+    return [path for _, path in procedure.earlier_weights(weights)]
+
+
 def test_the_weights_are_replaced_last(weights, monkeypatch):
     replaced: list[str] = []
     real = Path.replace
@@ -212,7 +218,7 @@ def test_the_weights_are_replaced_last(weights, monkeypatch):
 
     monkeypatch.setattr(Path, "replace", note)
     learn_weights(words_for(weights), lambda line: None)
-    assert replaced[: replaced.index("weights.txt") + 1] == ["weights.old", "learning.json", "weights.txt"]
+    assert replaced[: replaced.index("weights.txt") + 1] == [kept_of(weights)[0].name, "learning.json", "weights.txt"]
 
 
 def test_of_blocks_that_break_off_the_innermost_says_how_things_stand():
@@ -316,7 +322,7 @@ def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
     before = weights.read_bytes()
     assert match_that_ends(monkeypatch, verdict, interrupted) == []
     assert learned(weights, heard) is None
-    assert weights.read_bytes() == before and not weights.with_suffix(".old").exists()
+    assert weights.read_bytes() == before and not kept_of(weights)
     apart = weights.with_name("weights.new.txt")
     assert (load(apart) != load(weights)).any()
     text = " ".join(heard)
@@ -329,7 +335,7 @@ def test_weights_that_pass_are_used(weights, heard, monkeypatch):
     assert match_that_ends(monkeypatch, "H1") == []
     assert learned(weights, heard) == weights
     assert load(weights)[4] > 500
-    assert weights.with_suffix(".old").read_bytes() == before
+    assert kept_of(weights)[0].read_bytes() == before
     assert not weights.with_name("weights.new.txt").exists()
 
 
@@ -340,17 +346,14 @@ def test_weights_that_the_engine_plays_with_are_in_use(data_folder, weights):
     assert not procedure.weights_paths(str(weights), str(other)).takes_effect
 
 
-@pytest.mark.parametrize(("name", "words"), [("mine.old", ["--no-match"]), ("mine.new.txt", [])])
-def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie(
-    weights, heard, monkeypatch, name, words
-):
-    source, target = weights.rename(weights.with_name(name)), weights.with_name("mine.txt")
+def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie(weights, heard, monkeypatch):
+    source, target = weights.rename(weights.with_name("mine.new.txt")), weights.with_name("mine.txt")
     source.write_bytes(f"# {LEARNED} before\n".encode() + source.read_bytes())
     save(target, one_phase())
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target))
     before = source.read_bytes(), target.read_bytes()
-    with pytest.raises(command.CommandError, match=f"{name}' is also an input; name another output file"):
-        learned(source, heard, *words, "--out", str(target))
+    with pytest.raises(command.CommandError, match=r"mine\.new\.txt' is also an input; name another output file"):
+        learned(source, heard, "--out", str(target))
     assert (source.read_bytes(), target.read_bytes()) == before
 
 
@@ -411,9 +414,35 @@ def test_weights_that_wait_are_used_by_one_command(weights, heard):
     apart = weights.with_name("weights.new.txt")
     assert learn_weights(["--use", str(apart), "--weights", str(weights)], heard.append) == weights
     assert weights.read_bytes() == apart.read_bytes()
-    assert weights.with_suffix(".old").read_bytes() == before
+    (old,) = kept_of(weights)
+    assert old.read_bytes() == before
     learn_weights(["--use", str(apart), "--weights", str(weights)], heard.append)
-    assert weights.with_suffix(".old").read_bytes() == before  # which the same weights once more do not replace
+    assert kept_of(weights) == [old]  # the same weights once more replace nothing
+
+
+@pytest.mark.parametrize("name", ["weights.txt", "weights.old", "100%d, [mine].txt"])
+def test_all_weights_that_were_ever_replaced_are_kept_listed_and_brought_back(weights, monkeypatch, capsys, name):
+    file, new, contents = weights.rename(weights.with_name(name)), weights.with_name("new.txt"), list[bytes]()
+    undated = file.with_suffix(".old")
+    if undated != file:
+        save(undated, one_phase() * 0.5)  # as an older Merino kept them
+        os.utime(undated, (1e9, 1e9))
+        contents.append(undated.read_bytes())
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(file))
+    for step in (3, 4, 5):  # within a second
+        contents.append(file.read_bytes())
+        save(new, one_phase() / step)
+        assert learn_weights(["--use", str(new)], lambda line: None) == file
+    kept = kept_of(file)
+    assert [path.read_bytes() for path in reversed(kept)] == contents and len(set(contents)) == len(contents)
+    assert main(["weights"]) == 0
+    listed = re.findall(r"^  (\d{4}-\d\d-\d\d) \d\d:\d\d:\d\d  (.*)$", capsys.readouterr().out, re.MULTILINE)
+    assert [Path(path) for _, path in listed] == kept
+    assert len({day for day, _ in listed}) <= 3 and (undated == file or listed[-1][0] == "2001-09-09")
+    before = file.read_bytes()
+    for path, content in zip(kept, reversed(contents), strict=True):
+        assert learn_weights(["--use", str(path)], lambda line: None) == file and file.read_bytes() == content
+    assert kept_of(file)[len(contents) - 1].read_bytes() == before and kept_of(file)[-len(kept) :] == kept
 
 
 @pytest.mark.parametrize(
@@ -451,7 +480,7 @@ def test_json_states_the_verdict(weights, heard, capsys):
 def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights, heard):
     before = weights.read_bytes()
     learned(weights, heard, "--no-match")
-    assert weights.with_suffix(".old").read_bytes() == before
+    assert kept_of(weights)[0].read_bytes() == before
     lines = weights.read_bytes().decode().split("\r\n")
     assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {weights_files.EARLIER}"
     assert lines[4:6] == [COMMENTS[0], ""] and lines[-2:] == [COMMENTS[2], ""]
@@ -508,15 +537,6 @@ def test_only_values_that_change_are_rewritten():
     assert f" {registry.TERMS[3].name}\t{new[3]:g}  #{registry.TERMS[3].name}\n" in changed
     assert f" {registry.TERMS[5].name}\t0  #" in changed
     assert changed.count(".000") == len(registry.TERMS) - 2
-
-
-def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path, heard):
-    values = one_phase()
-    values[:5] = 100.0
-    save(tmp_path / "w.old", values)
-    before = (tmp_path / "w.old").read_bytes()
-    assert learned(tmp_path / "w.old", heard, "--no-match") == tmp_path / "w.old"
-    assert (tmp_path / "w.old.old").read_bytes() == before
 
 
 @pytest.mark.parametrize(("elo", "least", "most"), [(-30, 0, 0.01), (-5, 0, 0.08), (25, 0.9, 1), (60, 0.99, 1)])

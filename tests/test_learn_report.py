@@ -30,6 +30,7 @@ from merino.learn.judging import (
     render,
     summarise,
 )
+from merino.learn.procedure import earlier_weights
 from merino.learn.request import (
     ARTICLE,
     DEFAULT_CHOICE,
@@ -67,9 +68,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_better_weights_are_left_with_the_command_that_proves_them(folder):
     shown = (folder / "shown.txt").read_text()
     assert "Training set: " in shown and "Validation set: " in shown
-    assert f"merino match '{folder / 'weights.txt'}' '{folder / 'weights.old'}' --sprt " in shown
+    (_, old), *_ = earlier_weights(folder / "weights.txt")
+    assert f"merino match '{folder / 'weights.txt'}' '{old}' --sprt " in shown
     assert (folder / "learning.log").read_text() == shown
-    assert (load(folder / "weights.old") == load(BEFORE_TRAINING)).all()
+    assert (load(old) == load(BEFORE_TRAINING)).all()
 
 
 def test_the_summary_for_programs_is_one_object(tmp_path, capsys):
@@ -491,7 +493,7 @@ def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(
     assert {each["share"] for each in found["tried"]} <= set(DEFAULT_CHOICE.shares)
     text = " ".join(heard)
     assert "shares of the step are compared in" in text and "The best after" in text
-    assert weights.read_bytes() != before and weights.with_suffix(".old").read_bytes() == before
+    assert weights.read_bytes() != before and earlier_weights(weights)[0][1].read_bytes() == before
 
 
 def test_with_few_games_the_report_says_how_many_would_do(tmp_path, weights):

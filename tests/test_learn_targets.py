@@ -42,6 +42,7 @@ from merino.learn.positions import (
     select_quiet,
     with_random_moves,
 )
+from merino.learn.procedure import earlier_weights
 from merino.learn.reading import ReadOptions, prepared, read, read_rows
 from merino.learn.request import (
     DEFAULT_SELECTION,
@@ -542,7 +543,7 @@ def test_the_weights_of_a_set_are_learned_from_games(start, capsys):
     terms, learned = load_any(start)
     assert terms is FULL and "set full\n" in start.read_text()
     assert learned.tolist() == [line["new"] for line in summary["weights"]]
-    assert load(start.with_suffix(".old"), FULL).tolist() == material().tolist()
+    assert load(earlier_weights(start)[0][1], FULL).tolist() == material().tolist()
 
 
 def test_rows_of_a_set_times_its_weights_are_its_scores(games):

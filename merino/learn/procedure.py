@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from html import escape
 from io import TextIOWrapper
@@ -27,6 +27,7 @@ from merino.learn.request import Events, LearnError, LearnRequest, LearnStoppedE
 from merino.match import players, prove
 
 RECORD_NAME = "learning.json"
+DATED, OLD = "%Y-%m-%d-%H%M%S", ".old"  # of the name of a file with weights that were replaced
 AS_THEY_WERE = "the weights are as they were"
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken
@@ -39,12 +40,6 @@ class WeightsPaths:
     source: Path
     target: Path
     takes_effect: bool
-
-    @property
-    def old(self) -> Path:
-        """The file that keeps the old weights: `target` with the ending .old, added if it has that already."""
-        path = self.target
-        return path.with_name(path.name + ".old") if path.suffix == ".old" else path.with_suffix(".old")
 
     @property
     def candidate(self) -> Path:
@@ -211,22 +206,52 @@ class LearnResult:
         return f"<p>{found.games:,} games, {found.positions:,} positions: {done}</p>{errors}{weights}"
 
 
-def replace_weights(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None) -> None:
+def earlier_weights(target: Path) -> list[tuple[datetime, Path]]:
+    """The weights that were in this file before, the last ones first, each with the time when they were replaced."""
+    found = list[tuple[datetime, Path]]()
+    for name in files.names_in(target.parent):
+        with suppress(ValueError):  # another file
+            when = datetime.strptime(name.removeprefix(f"{target.name}.").removesuffix(OLD), DATED)
+            if name == _name_of(target, when):
+                found.append((when, target.with_name(name)))
+    undated = target.with_suffix(OLD)  # as Merino kept the last ones up to 2.0.0
+    if files.is_regular(undated) and undated != target:
+        found.append((datetime.fromtimestamp(undated.stat().st_mtime), undated))
+    return sorted(found, reverse=True)
+
+
+def _name_of(target: Path, when: datetime) -> str:
+    """The name of the file that keeps what this one had until then."""
+    return f"{target.name}.{when:{DATED}}{OLD}"
+
+
+def replace_weights(
+    paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None
+) -> Path | None:
     """Replace the weights, keep the old file and write the report; raises OSError, and then changes nothing.
 
-    The weights come last: once they are new, all is done, and until then the same command does it again. If they are
-    new already, the old file that is kept stays: it has the values from before them.
+    The weights come last: once they are new, all is done, and until then the same command does it again. Returns the
+    file with the old ones, which replaces none; None if they are new already.
     """
     replaced = paths.target if files.is_there(paths.target) else paths.source
     kept: dict[Path, bytes] = {}
     if paths.takes_effect or replaced == paths.target:
         old = files.read_user_file(replaced, files.WEIGHTS)
         if old != content:
-            kept[paths.old] = old
+            kept[_new_name(paths.target)] = old
     files.write_together({**kept, **(report or {}), paths.target: content})
     for path in kept:
         say(f"Old values saved in file '{path}'")
     say(f"New values in file '{paths.target}'")
+    return next(iter(kept), None)
+
+
+def _new_name(target: Path) -> Path:
+    """Where what is in this file now is to be kept."""
+    names, when = files.names_in(target.parent), datetime.now()
+    while (name := _name_of(target, when)) in names:
+        when += timedelta(seconds=1)
+    return target.with_name(name)
 
 
 @dataclass(frozen=True)
@@ -251,7 +276,7 @@ class _LearnRun:
         """
         paths, new, others, request = self.paths, list[Path](), list[Path](), self.request
         if not request.dry_run:
-            new, others = [paths.target], [paths.old]
+            new = [paths.target]
             paths.check_writable()
         if self.compares:
             if files.is_there(paths.candidate) and LEARNED.encode() not in files.read_user_file(
@@ -317,14 +342,14 @@ class _LearnRun:
         """Write them without a match, or with one that decides nothing because the weights in use do not change."""
         target, say = self.paths.target, self.events.say
         outcome = InstallOutcome(Verdict.NO_MATCH, target, self.paths.takes_effect)
-        replace_weights(self.paths, content, say, self.reports(judged, outcome))
+        old = replace_weights(self.paths, content, say, self.reports(judged, outcome))
         with standing(outcome.state):
             if not self.paths.takes_effect:
                 say("Nothing in use changes.")
             if self.request.prove:
                 verdict, match = self._play(judged, target)
                 return replace(outcome, verdict=verdict, match=match)
-            self._offer()
+            self._offer(old)
         return outcome
 
     def _try(self, judged: judging.Judged, content: bytes) -> InstallOutcome:
@@ -333,11 +358,11 @@ class _LearnRun:
         if verdict is not Verdict.PASSED:
             return self._leave_apart(verdict, match)
         outcome = InstallOutcome(verdict, self.paths.target, True, match)
-        replace_weights(self.paths, content, self.events.say, self.reports(judged, outcome))
+        old = replace_weights(self.paths, content, self.events.say, self.reports(judged, outcome))
         with standing(outcome.state):
             self.paths.candidate.unlink(missing_ok=True)
             if self.trial is not prove.STRONGER:
-                self._offer()
+                self._offer(old)
         return outcome
 
     def _leave_apart(self, verdict: Verdict, match: dict[str, Any] | None = None) -> InstallOutcome:
@@ -372,9 +397,9 @@ class _LearnRun:
         undecided = Verdict.INTERRUPTED if proof.interrupted else Verdict.UNDECIDED
         return {"H1": Verdict.PASSED, "H0": Verdict.FAILED}.get(proof.verdict, undecided), proof.as_json(names)
 
-    def _offer(self) -> None:
-        """Suggest the match that would show more strength."""
-        old = self.paths.old if self.paths.target.samefile(self.paths.source) else self.paths.source
+    def _offer(self, kept: Path | None) -> None:
+        """Suggest the match that would show more strength; `kept` has what was in the file of the new weights."""
+        old = kept if kept and self.paths.target.samefile(self.paths.source) else self.paths.source
         self.events.say("A lower error is not yet more strength; this match proves it, or not:")
         self.events.say(f"    {prove.offer(self.paths.target, old)}")
 

@@ -68,7 +68,7 @@ class Evaluations:
         """All that can be chosen, those in use first."""
         in_use, shipped = active_file().absolute(), DEFAULT_FILE.parent
         weights = sorted(shipped.glob("*.txt"), key=lambda path: (path != DEFAULT_FILE, path.name))
-        users = sorted(path for path in files.user_folder("data").glob("*") if path.suffix in (".txt", ".net"))
+        users = sorted(path for path in files.user_folder("data").glob("*") if path.suffix in (".txt", ".net", ".old"))
         named = [(IN_USE, f"in use: {in_use.stem}", in_use)]
         named += [(path.stem, path.stem, path) for path in weights]
         named += [(path.name, f"net {path.stem}", path) for path in sorted(shipped.glob("*.net"))]

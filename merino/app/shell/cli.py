@@ -45,7 +45,7 @@ FRONT = (
     _command("positions FILE ...", "position_files:run_positions", "Show, convert or split files of scored positions."),
     _command("epd FILE [--movetime MS]", "commands:epd", "Solve the positions of an EPD file."),
     _command("evaluate FILE", "commands:evaluate", "Print the static evaluation of each FEN of a file."),
-    _command("weights [FILE]", "commands:weights", "Show the weights in use and what the terms mean."),
+    _command("weights [FILE]", "commands:weights", "Show the weights in use, what they mean, and earlier weights."),
     _command("gui-config GUI", "gui_config:print_config", "Print the configuration of Merino for a GUI."),
     _command("help [COMMAND]", "cli:show_help", "Show this list, or the help of one command.", HELP),
 )

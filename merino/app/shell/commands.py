@@ -16,14 +16,14 @@ from merino.core.board import game, position
 from merino.core.board.fen import START_FEN, FenError, parse_fen
 from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.common import command, files, terminal
-from merino.core.common.text import did_you_mean
+from merino.core.common.text import as_word, did_you_mean
 from merino.core.compiled.jit import CACHE
 from merino.engine.notation.san import names_position
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import parts, warm_up_parts
-from merino.eval.families import find_weights, load
+from merino.eval.families import active_file, find_weights, load
 from merino.formats import openings, sources
 from merino.study.reporting import set_up
 
@@ -116,15 +116,21 @@ def bench(_: list[str]) -> int:
 
 
 def weights(arguments: list[str]) -> int:
-    """Print which weights file is in use, or how the one given reads, and the table of terms."""
+    """Print which weights file is in use, or how the one given reads, the table of terms, and what was in the file."""
+    from merino.learn.procedure import earlier_weights  # noqa: PLC0415 (with all that learning needs)
+
     parser = shared.Parser(
         prog="merino weights",
         description="Show the weight and the meaning of each evaluation term.",
         examples=("merino weights", "merino weights my-weights.txt", "merino weights full"),
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="weights file (default: the weights in use)")
-    file = find_weights(parser.parse_args(arguments).file)
-    print(f"{file.absolute()}\n\n{load(file).describe()}")
+    file = find_weights(parser.parse_args(arguments).file).absolute()
+    print(f"{file}\n\n{load(file).describe()}")
+    if earlier := earlier_weights(file):
+        named = "" if file == active_file().absolute() else f" --weights {as_word(file)}"
+        print(f"\nIn this file before, until these times ('merino learn --use FILE{named}' brings one back):")
+        print("\n".join(f"  {when:%Y-%m-%d %H:%M:%S}  {path}" for when, path in earlier))
     return 0
 
 

@@ -8,12 +8,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
+import psutil
 import pytest
+from distributed import Client, Security
 
 from merino.app.shell.cli import main
 from merino.core.common.files import lock
@@ -22,6 +25,7 @@ from merino.eval.families import default, load_net
 from merino.eval.linear import own_file, sets
 from merino.eval.net import family, play
 from merino.formats.openings import OpeningError
+from merino.lab.cluster import command as cluster_command
 from merino.lab.cluster import connection, workers
 from merino.lab.cluster.connection import ClusterAddress
 from merino.lab.cluster.workers import Workers, difference, identity, inspect
@@ -72,6 +76,33 @@ def lines(games: list[Game]) -> list[object]:
 )
 def test_a_cluster_is_named_by_an_address_or_a_number_of_processes(text: str, wanted: ClusterAddress) -> None:
     assert ClusterAddress.read(text) == wanted
+
+
+def test_processes_of_this_machine_open_no_door_to_others(local: connection.ClusterSession) -> None:
+    own = psutil.Process()
+    ours = [own, *own.children(recursive=True)]
+    listening = [each.laddr.port for one in ours for each in one.net_connections("tcp") if each.status == "LISTEN"]
+    assert local.executor.client.scheduler.address.startswith("tls://127.0.0.1:") and len(listening) >= 5
+    for port in listening:  # none has certificates of ours, and none is for a browser
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client, suppress(ConnectionError):
+            client.sendall(b"GET /info/main/workers.html HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(100) == b"", port
+    security = Security.temporary()  # of another user
+    with pytest.raises(OSError), Client(local.executor.client.scheduler.address, security=security, timeout="2s"):
+        pass
+    with pytest.raises(OSError), Client(local.executor.client.scheduler.address.replace("tls", "tcp"), timeout="2s"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("address", "is_open"),
+    [("tcp://a:1", True), ("a:1", True), ("ws://a:1", True), ("tls://a:1", False), ("local:2", False)],
+)
+def test_an_open_scheduler_is_called_so(address: str, is_open: bool, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(cluster_command, "session", Mock(side_effect=lambda *_: nullcontext(Mock())))
+    monkeypatch.setattr(cluster_command, "_show", lambda found, games: 0)
+    assert main(["cluster", address]) == 0
+    assert ("is open: who reaches its ports can run any program" in capsys.readouterr().out) == is_open
 
 
 @pytest.mark.parametrize("text", ["", "local", "local:0", "local:x", "tcp://host", "host:0", "host:70000", "a b:1"])
@@ -237,7 +268,7 @@ def test_who_waits_for_an_executor_that_is_shut_gets_an_error(local: connection.
 
 def test_an_error_on_a_worker_names_it(local: connection.ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OtherPlayer("x", ("/bin/true",))), NODES)
-    with pytest.raises(MatchError, match=r"'x' does not start: .* \(worker tcp://127\.0\.0\.1:\d+\)$"):
+    with pytest.raises(MatchError, match=r"'x' does not start: .* \(worker tls://127\.0\.0\.1:\d+\)$"):
         list(runner.play_match(config, 2, 2, executor=local.executor))
 
 

@@ -53,6 +53,10 @@ def run_cluster(words: Sequence[str]) -> int:
         command.errors_named("cluster", work.WorkError),
         session(args.address, work.Needs(), say) as found,
     ):
+        if args.address.is_open:
+            print(
+                f"{args.address} is open: who reaches its ports can run any program on its machines, as their user.\n"
+            )
         return _show(found, args.games)
 
 

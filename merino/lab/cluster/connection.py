@@ -31,7 +31,9 @@ PATIENCE, PATIENCE_HERE = 5.0, 30.0  # seconds for workers that are not ready, o
 TELL_EVERY = 30.0  # seconds, while all compile
 FORGET_SECONDS = 5.0  # for workers at the end of a session
 ASK_EVERY = 0.05  # seconds, until the scheduler passes on events
-QUIET = {  # switches off measurements for the dashboard, which processes of this machine do not have
+QUIET = {  # switches off the dashboard, and measurements for it, where all is on this machine
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.tick.interval": "1s",
@@ -41,6 +43,7 @@ QUIET = {  # switches off measurements for the dashboard, which processes of thi
 
 
 FORMS = "tcp://HOST:PORT of a Dask scheduler, or local:N for N processes of this machine"
+_NEEDS_EXTRA = "--cluster needs the extra cluster: pip install 'merino-chess[cluster]'"
 _LOCAL = re.compile(r"local:(\d{1,4})", re.ASCII)
 _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|ws|wss)://)?(?:\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
 
@@ -62,6 +65,11 @@ class ClusterAddress:
         if local or found is None or text.startswith("local:") or not 0 < int(found[1]) < 1 << 16:
             raise ValueError(f"'{text[:60]}' is not {FORMS}")
         return cls(text if "://" in text else f"tcp://{text}")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody who reaches its ports may use it, as there are no certificates."""
+        return not self.processes and not self.scheduler.startswith(("tls://", "wss://"))
 
     def __str__(self) -> str:
         return self.scheduler or f"local:{self.processes}"
@@ -113,7 +121,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ModuleNotFoundError as error:
-        raise WorkError("--cluster needs the extra cluster: pip install 'merino-chess[cluster]'") from error
+        raise WorkError(_NEEDS_EXTRA) from error
 
 
 def _silence_dask() -> None:
@@ -177,9 +185,13 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
                 threads_per_worker=1,
                 processes=True,
                 host="127.0.0.1",
+                security=distributed.Security.temporary(),  # certificates of this run: nobody else can connect
                 dashboard_address=None,
                 silence_logs=logging.CRITICAL + 1,
             )
+            cluster.scheduler.http_server.stop()  # which Dask starts in any case
+    except ImportError as error:
+        raise WorkError(f"{_NEEDS_EXTRA} ({error})") from error
     except (OSError, RuntimeError, TimeoutError) as error:
         raise WorkError(f"{processes} processes could not be started: {error}") from error
     finally:
@@ -195,7 +207,7 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
     preparation = import_module("merino.lab.cluster.workers")
     identity: dict[str, str] = preparation.identity()
     _listen(client, workers)
-    _register(client, preparation.Preparation(workers.name, identity, needs), address)
+    _register(client, preparation.Preparation(workers.name, identity, needs, bool(address.processes)), address)
     known = _worker_addresses(client, address)
     patience = PATIENCE_HERE if address.processes else PATIENCE
     while not workers.wait(known, patience, TELL_EVERY):

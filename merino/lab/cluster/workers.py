@@ -297,12 +297,17 @@ def difference(here: dict[str, str], there: dict[str, str]) -> str:
 class Preparation(WorkerPlugin):
     """Prepares each worker, also one that joins late, and reports to the client by events."""
 
-    def __init__(self, name: str, wanted: dict[str, str], needs: Needs) -> None:
-        """`name` is that of the resource and of the topic; `wanted` the identity of the client."""
-        self.name, self._wanted, self._needs = name, wanted, needs
+    def __init__(self, name: str, wanted: dict[str, str], needs: Needs, is_private: bool) -> None:
+        """`name` is that of the resource and of the topic; `wanted` the identity of the client.
+
+        `is_private`: the worker shows nothing of itself to a browser.
+        """
+        self.name, self._wanted, self._needs, self._is_private = name, wanted, needs, is_private
 
     def setup(self, worker: Worker) -> None:
         """Begin; Dask calls this on each worker."""
+        if self._is_private:
+            worker.http_server.stop()
         threading.Thread(target=self._prepare, args=(worker,), daemon=True, name="merino-preparation").start()
 
     def _prepare(self, worker: Worker) -> None:

@@ -105,7 +105,7 @@ def test_a_client_that_leaves_causes_no_traceback(capfd: pytest.CaptureFixture[s
     assert capfd.readouterr().err == ""
 
 
-def test_a_message_that_is_no_text_closes_its_socket_without_a_word_of_the_server(capfd, serving: Serving) -> None:
+def test_a_message_that_is_no_text_closes_its_socket_without_a_word(capfd, serving: Serving) -> None:
     address = f"ws://127.0.0.1:{serving.port}/ws/search?token={serving.token}"
     for message in ("\xff", "\xed\xa0\x80"):
         with connect(address) as client, pytest.raises(ConnectionClosed) as caught:

@@ -119,7 +119,7 @@ def test_moves_are_taken_back_played_again_and_gone_to(page: Page) -> None:
     assert shows(page, after(Position().fen(), "e2e4", "e7e5", "d2d4"))
 
 
-def test_the_token_of_the_link_goes_from_the_address_into_a_cookie_that_no_script_sees(page: Page, explorer) -> None:
+def test_the_token_of_the_link_goes_into_a_cookie_that_no_script_sees(page: Page, explorer) -> None:
     page.open(f"?token={explorer.token}{at(PROMOTING)}", until=lambda: shows(page, PROMOTING))
     assert page.run("return [location.search, document.cookie]") == ["", ""]
     page.reload(until=lambda: shows(page, PROMOTING))

@@ -12,9 +12,9 @@ import chess
 import pytest
 
 from tools.truth import __main__ as program
-from tools.truth.board import claim_of
-from tools.truth.engine import Judge, doubt
-from tools.truth.rules import DRAWS, KINDS, PLACES, refusal
+from tools.truth.board import RefusedError, claim_of
+from tools.truth.engine import Judge, doubt, headline_doubts
+from tools.truth.rules import DRAWS, KINDS, PLACES, headline_of, refusal
 
 ROOT = Path(__file__).resolve().parent.parent
 ENGINE = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
@@ -409,6 +409,64 @@ def test_an_engine_confirms_true_claims_and_refuses_what_the_enemy_refutes(tmp_p
         assert doubt(claim_of(CLAIMS[0]), judge) is None
 
 
+# Positions and what is said of them; then what is false by a change, and by the engine alone.
+HEADLINES = {
+    "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1": "White mates in 1 by 1.Ra8.",
+    "7k/8/8/8/8/8/R7/1R4K1 b - - 0 1": "White mates in 2; 1...Kg8 holds out longest.",
+    "4k3/5ppp/8/3n4/8/8/5PPP/3RK3 w - - 0 1": (
+        "White is better by 7.81 and may expect 99% of the points; best is 1.Rxd5 (gen13, depth 20). It takes the "
+        "knight on d5 for nothing."
+    ),
+    "4k3/8/8/3r4/8/8/8/3R1K2 b - - 0 9": "Black is winning; best is 9...Rxd1+ (gen13, depth 20).",
+    "4k3/5ppp/8/8/8/8/5PPP/4K3 w - - 0 1": "Neither side is better; best is 1.Kd2 (gen13, depth 30).",
+}
+FALSE_HEADLINES = {
+    "no verdict": ("White is better by 7.81 and may expect 99% of the points", "White has good chances"),
+    "no share": (" and may expect 99% of the points", ""),
+    "a worse share for who is better": ("99%", "45%"),
+    "no best move": ("; best is 1.Rxd5 (gen13, depth 20)", ""),
+    "a move of the other side": ("1.Rxd5", "1...Nc3"),
+    "another move's number": ("1.Rxd5", "2.Rxd5"),
+    "an illegal move": ("1.Rxd5", "1.Rxd6"),
+    "a king that jumps": ("9...Rxd1+", "9...Kd6"),
+}
+DOUBTFUL_HEADLINES = {
+    "the wrong side": ("White", "Black"),
+    "the wrong side is winning": ("Black is winning", "White is winning"),
+    "not that level": ("White is better by 7.81 and may expect 99% of the points", "Neither side is better"),
+    "off by 25 points": ("99%", "74%"),
+    "not that good": ("Neither side is better", "Black is better by 0.66 and may expect 72% of the points"),
+    "not the move that wins": ("9...Rxd1+", "9...Rd7"),
+}
+
+
+def headlines(changes) -> Iterator[tuple[str, str, chess.Board]]:
+    """Each headline in which there is something to change, changed."""
+    for name, (old, new) in changes.items():
+        yield from ((name, said.replace(old, new), chess.Board(fen)) for fen, said in HEADLINES.items() if old in said)
+
+
+def test_who_is_better_and_by_which_move_is_read_from_the_sentences():
+    shares = [headline_of(said, chess.Board(fen))[0] for fen, said in HEADLINES.items()]
+    assert shares == [1.0, 1.0, 0.99, 0.0, 0.5]
+    for name, said, board in headlines(FALSE_HEADLINES):
+        with pytest.raises(RefusedError):
+            print(name, headline_of(said, board))
+
+
+@pytest.mark.skipif(ENGINE is None, reason="needs stockfish")
+def test_an_engine_confirms_headlines_and_refuses_false_ones(tmp_path):
+    with Judge(str(ENGINE), 10, tmp_path / "answers") as judge:
+        for fen, said in HEADLINES.items():
+            board = chess.Board(fen)
+            assert headline_doubts(*headline_of(said, board), board, judge) == (None, None)
+        doubts = {
+            (name, board.fen()): headline_doubts(*headline_of(said, board), board, judge)
+            for name, said, board in headlines(DOUBTFUL_HEADLINES)
+        }
+    assert len(doubts) == 8 and [each for each, found in doubts.items() if found == (None, None)] == []
+
+
 GAME = {
     "label": "A - B",
     "fen": "2r3k1/pp3ppp/8/3N4/8/8/5PPP/6K1 b - - 0 1",
@@ -433,14 +491,16 @@ GAME = {
 
 def test_the_table_counts_by_kind_and_lists_what_is_refused(tmp_path, capsys, monkeypatch):
     position = {"fen": CLAIMS[0]["fen"], "claims": [CLAIMS[0], changed(CLAIMS[0], line=["a1a7"])]}
+    position["verdict"] = "White mates in 1 by 1.Ra8. Nothing else does."
     path = tmp_path / "said.json"
-    path.write_text(json.dumps(GAME) + "\n" + json.dumps(position) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(GAME) + "\n" + json.dumps([position]) + "\n", encoding="utf-8")
     options = ["--engine", ENGINE, "--depth", "8", "--kept", str(tmp_path / "answers")] if ENGINE else []
     monkeypatch.setattr(sys, "argv", ["truth", str(path), *options])
     program.main()
     shown = " ".join(capsys.readouterr().out.split())
     assert "| all claims | 2 | 4 | 50.0% (15.0% to 85.0%) |" in shown
     assert "| fork | 1 | 1 | 100.0% (20.7% to 100.0%) |" in shown
+    assert "| expected scores of positions | 1 | 1 | 100.0% (20.7% to 100.0%) |" in shown
     assert "| graded moves with a reason | 1 | 2 | 50.0% (9.5% to 90.5%) |" in shown
     assert "it begins neither before nor after the move" in shown and "the line does not end in checkmate" in shown
     if ENGINE:

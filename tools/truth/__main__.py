@@ -1,9 +1,9 @@
-"""Check what Merino says of moves: `python -m tools.truth FILE ... --engine /usr/games/stockfish`.
+"""Check what Merino says of moves and positions: `python -m tools.truth FILE ... --engine /usr/games/stockfish`.
 
-A FILE is a PGN, which `merino annotate --json` annotates first, or what that, `explain FEN MOVE --json` or `compare
-FEN MOVE MOVE --json` have printed. Each claim must hold on the board, by rules written for this check, and the engine
-must confirm it. The answers of the engine are kept, so that the next run is quick. Without an engine only the rules are
-checked. What is refused is listed with the reason.
+A FILE is a PGN, which `merino annotate --json` annotates first, or what that, `explain --json` or `compare --json` have
+printed. Each claim must hold on the board, by rules written for this check, and the engine must confirm it; where a
+position is explained, also who is better, and by which move. The answers of the engine are kept, so that the next run
+is quick. Without an engine only the rules are checked. What is refused is listed with the reason.
 """
 
 import argparse
@@ -26,15 +26,16 @@ import chess
 import chess.pgn
 
 from tools.markdown import markdown_table, with_section
-from tools.truth.board import balance, claim_of
-from tools.truth.engine import MAY_LOSE, MUST_LOSE, Judge, doubt, loss_of
-from tools.truth.rules import KINDS, refusal
+from tools.truth.board import RefusedError, balance, claim_of
+from tools.truth.engine import MAY_LOSE, MUST_LOSE, Judge, doubt, headline_doubts, loss_of
+from tools.truth.rules import KINDS, headline_of, refusal
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, KEPT = ROOT / "docs" / "explaining.md", ROOT / "build" / "truth.jsonl"
 MOVE_NUMBERS = re.compile(r"\d+\.(?:\.\.)? ?")
 GRADES = ("inaccuracy", "mistake", "blunder")
 GRADED, BY_CP, GOOD = "grades confirmed", "grades confirmed, by centipawns", "better moves not worse"
+SHARE, BEST = "expected scores of positions", "best moves of positions"
 REASON, SENTENCES, NO_REASON = (
     "graded moves with a reason",
     "sentences made of claims",
@@ -43,12 +44,16 @@ REASON, SENTENCES, NO_REASON = (
 
 
 class Said(NamedTuple):
-    """What is said of a move, or of a position: the claims, and the move in a game with its entry in the JSON."""
+    """What is said of a move, or of a position: the claims, and the move in a game with its entry in the JSON.
+
+    Of a position alone, a headline says who is better.
+    """
 
     where: str
     claims: list[Mapping[str, Any]]
     board: chess.Board | None = None
     move: Mapping[str, Any] | None = None
+    headline: str | None = None
 
 
 class Found(NamedTuple):
@@ -62,7 +67,9 @@ class Found(NamedTuple):
 def said_in(found: Mapping[str, Any]) -> Iterator[Said]:
     """What an object of the JSON says: a game of `annotate`, of which only graded moves count, or a position."""
     if "label" not in found:
-        yield Said(found["fen"], found.get("claims") or [])
+        is_of_moves = found.get("search") or found.get("ending")
+        headline = None if is_of_moves else found.get("verdict")
+        yield Said(found["fen"], found.get("claims") or [], chess.Board(found["fen"]), headline=headline)
         return
     board = chess.Board(found["fen"])
     for move in found["moves"]:
@@ -81,6 +88,8 @@ def check(said: Said, judge: Judge | None) -> list[Found]:
         if judge and reason is None:
             reason = doubt(claim_of(claim), judge)
         found.append(Found(str(claim.get("kind")), reason, f"{claim.get('text')} [{claim.get('fen')}]"))
+    if said.headline is not None and said.board is not None:
+        found += of_headline(said.headline, said.board, judge)
     if said.move is None or said.board is None:
         return found
     is_proved = any(each.reason is None for each in found)
@@ -98,6 +107,16 @@ def check(said: Said, judge: Judge | None) -> list[Found]:
         worse = loss.of_better >= MAY_LOSE
         found.append(Found(GOOD, f"{moves[0]} loses {loss.of_better:.1%} to it" if worse else None, at))
     return found
+
+
+def of_headline(text: str, board: chess.Board, judge: Judge | None) -> list[Found]:
+    """What is found of who is said to be better, and by which move."""
+    try:
+        share, best = headline_of(text, board)
+    except RefusedError as error:
+        return [Found(SHARE, str(error), text)]
+    reasons = headline_doubts(share, best, board, judge) if judge else (None, None)
+    return [Found(row, reason, text) for row, reason in zip((SHARE, BEST), reasons, strict=True)]
 
 
 def misplaced(claim: Mapping[str, Any], said: Said) -> str | None:
@@ -133,7 +152,19 @@ def report(checked: Iterable[tuple[Said, list[Found]]], by: str) -> str:
                 rows["all claims"].append(each.reason is None)
             if each.reason is not None and each.row not in (REASON, BY_CP, *GRADES):
                 refused.append(f"- {each.row}, {said.where}: {each.what.replace('|', '/')}: {each.reason}")
-    order = [GRADED, *GRADES, BY_CP, GOOD, SENTENCES, REASON, "all claims", *KINDS, *sorted(rows.keys() - KINDS.keys())]
+    order = [
+        SHARE,
+        BEST,
+        GRADED,
+        *GRADES,
+        BY_CP,
+        GOOD,
+        SENTENCES,
+        REASON,
+        "all claims",
+        *KINDS,
+        *sorted(rows.keys() - KINDS.keys()),
+    ]
     table = [
         (row, f"{sum(rows[row])}", f"{len(rows[row])}", wilson(sum(rows[row]), len(rows[row])))
         for row in dict.fromkeys(order)
@@ -180,7 +211,8 @@ def main() -> int:
         if path.suffix == ".pgn":
             objects += annotated(path, args.games, args.jobs, args.annotate.split())
         else:
-            objects += map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            for found in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+                objects += found if isinstance(found, list) else [found]
     said = [each for found in objects for each in said_in(found)]
     with Judge(args.engine, args.depth, args.kept) if args.engine else nullcontext() as judge:
         checked = list[tuple[Said, list[Found]]]()

@@ -14,6 +14,7 @@ from tools.truth.board import Claim, RefusedError, balance, is_quiet, need
 from tools.truth.rules import DRAWS, PLACES
 
 MAY_LOSE = 0.05  # the expected score that a move may lose and still be good
+MAY_MISS = 0.20  # of the points, by which a headline must be off to be refused
 MUST_LOSE = 0.025  # what a mistake loses at the least
 MAY_DIFFER = 0.08  # by how much the scores at both ends of a line may differ
 DECIDED = 0.9  # the expected score from which scores say little, and only material counts
@@ -155,6 +156,20 @@ def _place(claim: Claim, judge: Judge, deeper: int) -> None:
         here, there = (end.by_wdl if turn == claim.side else 1 - end.by_wdl for end, turn in ends)
         better = here - there
     need(better >= MUST_LOSE, f"its line is better by {better:.1%} only")
+
+
+def headline_doubts(share: float, best: chess.Move, board: chess.Board, judge: Judge) -> tuple[str | None, str | None]:
+    """Why an engine does not confirm White's share of the points, and the best move; None where it does."""
+    off = bad = None
+    for deeper in (0, DEEPER):
+        verdict, own = judge.ask(board, deeper=deeper), judge.ask(board, best, deeper)
+        expected = verdict.by_wdl if board.turn else 1 - verdict.by_wdl
+        off = f"White may expect {expected:.0%}, not {share:.0%}" if abs(expected - share) >= MAY_MISS else None
+        lost = verdict.by_wdl - own.by_wdl
+        bad = f"it loses {lost:.0%}" if lost > MAY_LOSE else None
+        if off is bad is None:
+            break
+    return off, bad
 
 
 class Loss(NamedTuple):

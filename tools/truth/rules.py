@@ -75,6 +75,32 @@ def refusal(found: Mapping[str, Any]) -> str | None:
     return None
 
 
+# The headline of a position
+
+STANDING = re.compile(
+    r"(White|Black) (?:is better by \d+\.\d\d and may expect (\d+)% of the points|is winning|mates in \d+)"
+    r"|Neither side is better"
+)
+
+
+def headline_of(text: str, board: chess.Board) -> tuple[float, chess.Move]:
+    """White's share of the points, 0..1, and the best move, as the first sentences on a position state them.
+
+    Raises RefusedError where they do not.
+    """
+    found, named = STANDING.match(text), NUMBERED.search(text)
+    if found is None or named is None:
+        raise RefusedError("it does not say who is better, or by which move")
+    leader, share = found[1], int(found[2] or 100) / 100 if found[1] else 0.5
+    need(share >= 0.5, f"{leader} is said to be better with {share:.0%} of the points")
+    need((int(named[1]), not named[2]) == (board.fullmove_number, board.turn), f"{named[0]} is not the next move")
+    try:
+        best = board.parse_san(named[3])
+    except ValueError as error:
+        raise RefusedError(f"{named[0]} is not legal") from error
+    return (1 - share if leader == "Black" else share), best
+
+
 # The sentence
 
 NAME = "pawn|knight|bishop|rook|queen|king"

@@ -285,6 +285,21 @@ def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grad
     assert Position().uci(found.better.best[0]) == better
 
 
+def test_a_game_full_of_mistakes_takes_a_bounded_time() -> None:
+    nodes = list[int]()
+
+    def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        nodes.append(limits.nodes or 0)
+        return [Line(1, 1, 1, Score(150), "", 1, 1, 0, 1, (position.legal_moves[0],))]  # who is to move is better
+
+    most, moves = list[int](), ["f1e3", "e8e7", "e3f1", "e7e8"] * 11
+    for _ in annotate_moves(Position(ENDING), moves, judge_from(seek), lambda _: Limits(nodes=10)):
+        most.append(max(nodes))
+        nodes.clear()
+    assert most == [80] * 10 + [40] * 10 + [20] * 10 + [10] * 14
+    assert annotation.deeper(Limits(depth=9), 1).depth == 12 and annotation.deeper(Limits(depth=9), 9).depth == 9
+
+
 ENDING = "4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1"
 
 

@@ -255,11 +255,12 @@ class AnnotationRequest:
 
     @property
     def judging(self) -> str:
-        """Who judges, and how long: "gen13, 40000 nodes a position, 320000 nodes for what looks like a mistake"."""
+        """Who judges, and how long: "gen13, 40000 nodes a position, 320000 nodes for what looks like a mistake ..."."""
         if self.seconds is not None:
             return f"{self.judge.name}, {self.seconds:g} s for {counted(len(self.sources.games), 'game')}"
         limits, longer = _words(self.limits), _words(annotation.deeper(self.limits))
-        return f"{self.judge.name}, {limits} a position, {longer} for what looks like a mistake"
+        less = f"less after {annotation.FULLY} such moves of a game"
+        return f"{self.judge.name}, {limits} a position, {longer} for what looks like a mistake ({less})"
 
     @property
     def how(self) -> str:

@@ -21,6 +21,7 @@ from merino.study import claims
 from merino.study.judge import Judge
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
+FULLY = 10  # such moves of a game get all of it, the next ten half of it, and so on: a bound on the time of a game
 _CONFIRMING_PLIES = 4  # more, where the limit is a depth
 
 
@@ -41,6 +42,11 @@ GRADES = (
     Grade(0.05, 6, "inaccuracy", "?!"),
 )
 MISTAKE = GRADES[1].least_loss
+
+
+def grade_of(loss: float) -> Grade | None:
+    """The grade of a loss, rounded as shown, to tenths of a percent; None if it is no mistake."""
+    return next((grade for grade in GRADES if round(loss, 3) >= grade.least_loss), None)
 
 
 @dataclass(frozen=True)
@@ -80,9 +86,8 @@ class AnnotatedMove:
 
     @property
     def grade(self) -> Grade | None:
-        """The grade of the mistake, None if it is none; the loss is rounded as shown, to tenths of a percent."""
-        shown = round(self.loss, 3)
-        return next((grade for grade in GRADES if shown >= grade.least_loss), None)
+        """The grade of the mistake, None if it is none."""
+        return grade_of(self.loss)
 
 
 def annotate_moves(
@@ -94,42 +99,44 @@ def annotate_moves(
     """
     current = position.copy()
     before = verdict_on(current, judge, pace(len(moves)))
-    explained = judge.narrator.explain(current.record)
+    explained, suspected = judge.narrator.explain(current.record), 0
     for index, text in enumerate(moves):
         limits, loss = pace(len(moves) - index), 0.0
         move, turn = current.parse_uci(text), current.turn
         name, previous, is_known = san(current, move), current.copy(), move in known_moves(current)
         current.push(move)
         after, explained_after = verdict_on(current, judge, limits), judge.narrator.explain(current.record)
-        better = before
+        better, within = before, deeper(limits, suspected // FULLY)
         if not is_known and _looks_bad(previous, before, after, judge):
-            better, after = _confirmed(previous, move, before, judge, deeper(limits))
+            suspected += 1
+            better, after = _confirmed(previous, move, before, judge, within)
         if not is_known and better.best[:1] != (move,):
             loss = max(0.0, judge.loss(previous, better.seen_by(turn), after.seen_by(turn)))
         change = static.report_change(explained, explained_after)
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
             best, reply = (claims.ScoredLine(found.best, found.score) for found in (better, after))
-            prover = claims.Prover(judge, deeper(limits))
-            annotated = replace(annotated, mistake=prover.of_mistake(previous, move, best, reply))
+            mistake = claims.Prover(judge, within).of_mistake(previous, move, best, reply)
+            annotated = replace(annotated, mistake=mistake)
         yield annotated
         before, explained = after, explained_after
 
 
-def deeper(limits: Limits) -> Limits:
-    """The limits for what looks like a mistake."""
+def deeper(limits: Limits, halved: int = 0) -> Limits:
+    """The limits for what looks like a mistake, halved so many times but never less than those of any position."""
+    times = max(1, CONFIRMING >> halved)
     depth, nodes, movetime = limits.depth, limits.nodes, limits.movetime
     return replace(
         limits,
-        depth=depth and depth + _CONFIRMING_PLIES,
-        nodes=nodes and min(CONFIRMING * nodes, MAX_NODES),
-        movetime=movetime and min(CONFIRMING * movetime, MAX_MS),
+        depth=depth and depth + max(0, _CONFIRMING_PLIES - halved),
+        nodes=nodes and min(times * nodes, MAX_NODES),
+        movetime=movetime and min(times * movetime, MAX_MS),
     )
 
 
 def _looks_bad(position: game.Position, before: MoveVerdict, after: MoveVerdict, judge: Judge) -> bool:
     both = (verdict.seen_by(position.turn) for verdict in (before, after))
-    return judge.loss(position, *both) >= GRADES[-1].least_loss
+    return grade_of(judge.loss(position, *both)) is not None
 
 
 def _confirmed(

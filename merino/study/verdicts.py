@@ -16,7 +16,7 @@ from merino.engine.report import phrases, schema
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
 from merino.study import claims, errors, tactics
-from merino.study.annotation import GRADES, deeper
+from merino.study.annotation import deeper, grade_of
 from merino.study.judge import Judge
 
 SAME = 0.02  # of the points, by which moves must differ for one to be better
@@ -98,14 +98,14 @@ def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> J
     if played in known_moves(position) and fall >= SAME:
         said = f"{name} is a move of known openings; the search prefers {better}: {against}."
         return judged((said,))
-    grade = next((grade.name for grade in GRADES if fall >= grade.least_loss), None)
+    grade = grade_of(fall)
     if grade is None and best.score - own.score < DECIDED:
         if fall < SAME:
             said = f"{name} is as good as the best, {better}: {score} and {best_score}."
         else:
             said = f"{better} is a little better than {name}: {against}."
         return judged((said,))
-    word = "not the best" if grade is None else f"{'an' if grade[0] in 'aeiou' else 'a'} {grade}"
+    word = "not the best" if grade is None else f"{'an' if grade.name[0] in 'aeiou' else 'a'} {grade.name}"
     mistake = _mistake(prover, position, best, own)
     if not mistake.claims:
         return judged((f"{name} is {word}: {better} is better, {against}; {claims.NO_REASON}.",))
@@ -203,7 +203,7 @@ def _both(
     for within in (limits, deeper(limits)):
         line = _searched(position, judge, replace(within, search_moves=list(first)))
         own = line if line.pv[0] == second else _searched(position, judge, replace(within, search_moves=[second]))
-        if _fall(position, line, own, judge) < GRADES[-1].least_loss:
+        if grade_of(_fall(position, line, own, judge)) is None:
             break
     return line, own, claims.Prover(judge, within)
 

@@ -47,6 +47,7 @@ from merino.eval.net.network import QA, QB, Shape
 from merino.formats import packed, packed_files, pgn_games, sources
 from merino.formats.openings import FileOpenings, OpeningError, read_tasks
 from merino.formats.scored_games import as_viriformat, scored_games
+from merino.formats.sources import LeftOut
 from merino.lab.arrays import as_npz, from_npz
 from merino.lab.nets import night, training
 from merino.lab.nets.net_command import positions_of as positions_of_net
@@ -142,7 +143,7 @@ def _openings(path: Path) -> object:
 
 
 def _points(path: Path) -> object:
-    return read_source(path, PointsRequest(min_elo=1), lambda *_: None)
+    return read_source(path, PointsRequest(min_elo=1), lambda *_: None, LeftOut())
 
 
 def _pasted(path: Path) -> object:

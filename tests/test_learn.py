@@ -105,7 +105,7 @@ def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn, tmp_path)
     lines: list[str] = []
     words = [str(path), "--weights", str(tmp_path / "weights.txt"), "--out", str(tmp_path / "out.txt")]
     learn_weights(words, lines.append)
-    for said in ("1 game could not be read", "line 3: 'Qxe5' is not a legal move here", f"Games: {FEW}"):
+    for said in ("mixed.pgn: 1 game left out, unreadable: line 3: 'Qxe5' is not a legal move here", f"Games: {FEW}"):
         assert said in "\n".join(lines)
 
 

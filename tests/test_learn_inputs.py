@@ -33,10 +33,11 @@ ZST = b"\x28\xb5\x2f\xfd" + bytes(60)  # what Zstandard begins with
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
 
-def read(*paths: Path, options: reading.ReadOptions = READING) -> tuple[Rows, int, list[str], list[pgn_games.Fault]]:
+def read(*paths: Path, options: reading.ReadOptions = READING) -> tuple[Rows, int, list[str], dict[str, list[str]]]:
     lines: list[str] = []
     found = reading.read_rows(paths, options, request.Events(lines.append))
-    return found.rows, found.games, lines, [fault for _, fault in found.faults]
+    left_out = {row["why"]: [row["count"], *row["first"]] for row in found.left_out.as_json()["left_out"]}
+    return found.rows, found.games, lines, left_out
 
 
 def assert_equal(found: Rows, expected: Rows) -> None:
@@ -103,11 +104,13 @@ def test_pieces_never_change_what_is_read(tmp_path, monkeypatch, newline, chunk)
     data = text.replace("\n", newline).encode()
     (tmp_path / "nasty.pgn").write_bytes(data)
     whole = pgn_games.read_games(data)
-    rows, games, lines, faults = read(tmp_path / "nasty.pgn")
+    rows, games, lines, left_out = read(tmp_path / "nasty.pgn")
     assert_equal(rows, rows_of(whole))
-    assert [str(fault) for fault in faults] == [str(fault) for fault in whole.faults()]
-    assert lines[-1].startswith(f"nasty.pgn: {len(whole)} games")
-    assert len(faults) > 10 and games < len(whole)
+    faults = [str(fault) for fault in whole.faults()]
+    assert left_out[sources.UNREADABLE] == [len(faults), *faults[: sources.SHOWN_PLACES]]
+    unused = {name: row[0] for name, row in left_out.items()}
+    assert lines[0].startswith(f"nasty.pgn: {len(whole) + unused.get(sources.NO_MOVES, 0)} games")
+    assert len(faults) > 10 and games == len(whole) - len(faults) - unused[sources.NO_RESULT]
 
 
 def quick_xz(data: bytes) -> bytes:
@@ -184,9 +187,9 @@ def test_a_fen_file_holds_the_rows_of_its_games(tmp_path, expected):
     pgn = tmp_path / "games.pgn"
     pgn.write_bytes(SELFPLAY.read_bytes() + b"\n1. e4 e5 2. Ke3 1-0\n")
     keep = reading.ReadOptions(request.Selection(), weights.defaults(), keep_fen=True)
-    rows, games, lines, faults = read(pgn, options=keep)
+    rows, games, lines, left_out = read(pgn, options=keep)
     assert lines[0] == f"Creating file '{tmp_path / 'games.fen'}'"
-    assert len(faults) == 1
+    assert left_out[sources.UNREADABLE][0] == 1
     first, *written, last = (tmp_path / "games.fen").read_text().splitlines()
     assert first.startswith("#") and last.startswith("#")
     assert len(written) == len(rows) == len(expected)
@@ -266,10 +269,27 @@ def test_results_are_read_in_the_usual_forms(line, result):
     assert read.to_end[0] == (7 if "c8" in line else -1)
 
 
+UNREAD = [
+    ("[0,5]", "0,5", "result"),
+    ('c9 "0,5";', "0,5", "result"),
+    ("| 35 | 0,5", "0,5", "result"),
+    ("| 0.5e0", "0.5e0", "result"),
+    ("[50%]", "50%", "result"),
+    ("[\u00bd]", "\u00bd", "result"),
+    ("[.]", ".", "result"),
+    ("[1.0] 3,5", "3,5", "score"),
+    ("[1.0] +0.35", "+0.35", "score"),
+    ("| 35cp | 1.0", "35cp", "score"),
+    ("| 0.35 | 1.0", "0.35", "score"),
+    ('ce 1e2; c9 "1-0";', "1e2", "score"),
+]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         (f"{START} 0 1", "no result"),
+        *((f"{START} 0 1 {text}", f"'{value}' is no {kind}") for text, value, kind in UNREAD),
         (f"{START} 0 1 [35]", "no result"),
         (f'{START} bm e4; id "x";', "no result"),
         ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBN w KQkq - [1.0]", "rank 1 has 7 squares"),
@@ -281,9 +301,11 @@ def test_results_are_read_in_the_usual_forms(line, result):
 def test_a_faulty_line_is_left_out_and_reported(tmp_path, line, reason):
     path = tmp_path / "set.epd"
     path.write_text(f"# a set\n\n{START} [1.0]\r\n{line}\n4k3/8/8/8/8/8/4P3/4K3 w - - [0.5]\n")
-    rows, _, _, faults = read(path)
+    rows, _, lines, left_out = read(path)
     assert len(rows) == 2
-    assert [fault.line for fault in faults] == [4] and reason in faults[0].text
+    ((count, first),) = left_out.values()
+    assert count == 1 and first.startswith("line 4: ") and reason in first
+    assert f"set.epd: 1 line left out, unreadable: {first}" in lines
 
 
 def lines_of(block: PositionBlock) -> bytes:

@@ -24,7 +24,7 @@ from merino.eval.families import load_net
 from merino.eval.linear import compiled, family, phases, registry, sets
 from merino.eval.linear.phases import FULL_BOARD
 from merino.eval.linear.weights import defaults, load, load_any, save
-from merino.formats import labelled, pgn_games, pgn_tokens
+from merino.formats import labelled, packed_files, pgn_games, pgn_tokens, sources
 from merino.formats.scored_games import scored_games
 from merino.learn import fitting, judging, reading, rescoring
 from merino.learn import sample as samples
@@ -86,7 +86,7 @@ GAMES = """[Result "1-0"]
 
 
 def test_comments_give_scores_in_the_ways_of_engines_and_servers():
-    games = pgn_games.read_games(GAMES.encode(), with_scores=True)
+    games = pgn_games.read_games(GAMES.encode(), whole=pgn_tokens.IN_PAWNS)
     # A comment of the mover's search is about the position before his move.
     none = pgn_tokens.NO_SCORE
     assert games.scores.tolist() == [35, 31, 40, none, 55, none, pgn_tokens.MATE - 3, *[none] * 4]
@@ -96,8 +96,61 @@ def test_comments_give_scores_in_the_ways_of_engines_and_servers():
 @pytest.mark.parametrize("comment", ["1/2-1/2", "1/2 agreed", "12/03/2005", "40/120 control", "0/12"])
 def test_a_number_before_a_slash_is_no_score_without_sign_or_point(comment):
     text = f"1. e4 {{a}} e5 {{{comment}}} 2. Nf3 {{0.00/12}} 1/2-1/2\n".encode()
-    assert pgn_games.read_games(text, 1, True).scores.tolist() == [pgn_tokens.NO_SCORE, 0, pgn_tokens.NO_SCORE]
+    assert pgn_games.read_games(text, 1, pgn_tokens.IN_PAWNS).scores.tolist() == [
+        pgn_tokens.NO_SCORE,
+        0,
+        pgn_tokens.NO_SCORE,
+    ]
     assert scored_games(pgn_games.read_games(text)).scores.tolist() == [pgn_tokens.NO_SCORE, pgn_tokens.NO_SCORE, 0]
+
+
+@pytest.mark.parametrize(
+    ("comment", "score"),
+    [
+        ("[%eval\n0.35]", 35),
+        ("[%eval 0.35,\r\n12]", 35),
+        ("[%eval -0.2\n]", -20),
+        ("[%eval 35,12]", 3500),
+        ("[%evals 0.35]", pgn_tokens.NO_SCORE),
+        ("[%eval0.35]", pgn_tokens.NO_SCORE),
+        ("[%eval 0.35cp]", pgn_tokens.NO_SCORE),
+        ("[%eval 1e1]", pgn_tokens.NO_SCORE),
+        ("wv=0.55, d=20", 55),
+        ("wv=0,55, d=20", pgn_tokens.NO_SCORE),
+    ],
+)
+def test_a_score_of_the_position_is_read_whole(comment, score):
+    games = pgn_games.read_games(f"1. e4 {{{comment}}} e5 *\n".encode(), 1, pgn_tokens.IN_PAWNS)
+    assert games.scores.tolist()[0] == score
+
+
+@pytest.mark.parametrize(
+    ("evals", "scores", "said"),
+    [
+        (
+            ("35,12", "-31,12", "8,9", "#3"),
+            [35, -31, 8, pgn_tokens.MATE - 3],
+            "is in centipawns, as the median of such",
+        ),
+        (("0,12", "-1,12", "2,9", "1"), [0, -100, 200, 100], ""),  # in pawns, rounded
+        (("0.35", "31", "12", "40"), [35, 3100, 1200, 4000], ""),
+        (
+            ("0,35", "0,07", "-1,20", "0"),
+            [pgn_tokens.NO_SCORE] * 4,
+            "not understood as a score: line 5: { [%eval 0,35] }",
+        ),
+    ],
+)
+def test_the_median_of_scores_without_a_fraction_says_their_unit(tmp_path, evals, scores, said):
+    moves = zip(("1. e4", "e5", "2. Nf3", "Nc6"), evals, strict=True)
+    game = '[Event "a"]\n[White "B"]\n[Result "1-0"]\n\n' + " ".join(
+        f"{move} {{ [%eval {each}] }}" for move, each in moves
+    )
+    (tmp_path / "g.pgn").write_text(f"{game} 1-0\n")
+    left_out = sources.LeftOut()
+    (games,) = packed_files.games_with_scores(tmp_path / "g.pgn", left_out=left_out)
+    assert games.scores.tolist() == scores
+    assert said in "".join(left_out.remarks) and bool(said) == bool(left_out.remarks)
 
 
 @pytest.mark.parametrize(
@@ -108,22 +161,33 @@ def test_a_number_before_a_slash_is_no_score_without_sign_or_point(comment):
         ("-3/12", 300),
         ("M5/20 1s", 5 - pgn_tokens.MATE),
         ("#-5/20", pgn_tokens.MATE - 5),
+        ("+0.57 17/28 583 363004", -57),
+        ("+M3 96/4\n16 35602", 3 - pgn_tokens.MATE),
+        ("-0.57\n17/22 520 671767", 57),
+        (" 0/1 8 40000", pgn_tokens.NO_SCORE),
+        ("+0.57 and 17/28", pgn_tokens.NO_SCORE),
+        ("+0.57", pgn_tokens.NO_SCORE),
     ],
 )
 def test_a_score_of_the_mover_has_a_sign_a_point_or_a_mate(comment, score):
-    assert pgn_games.read_games(f"1. e4 e5 {{{comment}}} *\n".encode(), 1, True).scores.tolist()[0] == score
+    assert (
+        pgn_games.read_games(f"1. e4 e5 {{{comment}}} *\n".encode(), 1, pgn_tokens.IN_PAWNS).scores.tolist()[0] == score
+    )
 
 
 def test_labelled_positions_give_scores_for_the_side_to_move_or_for_white():
     fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR"
     text = (
         f'{fen} b KQkq - c9 "1-0"; ce 35;\n{fen} w KQkq - c9 "1-0"; ce -12;\n{fen} b KQkq - 0 1 | 41 | 1.0\n'
-        f'{fen} b KQkq - 0 1 | 0.5\n{fen} b KQkq - 0 1 | -7 | 0.5\n{fen} b KQkq - c9 "0-1"; ce mate;\n'
-        f"{fen} b KQkq - 0 1 | 0.35 | 1.0\n"
+        f"{fen} b KQkq - 0 1 | 0.5\n{fen} b KQkq - 0 1 | -7 | 0.5\n{fen} b KQkq - 0 1 [0.5] 35\n"
+        f'{fen} w KQkq - [1.0] -20; id "x";\n{fen} w KQkq - [0.5] 1-0\n{fen} w KQkq - [0.5] 0\n'
+        f'{fen} b KQkq - c9 "0-1"; ce mate;\n'
     )
     read = labelled.read_labelled(text.encode())
-    assert read.scores.tolist() == [-35, -12, 41, pgn_tokens.NO_SCORE, -7, pgn_tokens.NO_SCORE, pgn_tokens.NO_SCORE]
-    assert read.results.tolist() == [1.0, 1.0, 1.0, 0.5, 0.5, 0.0, 1.0]
+    none = pgn_tokens.NO_SCORE
+    assert read.scores.tolist() == [-35, -12, 41, none, -7, -35, -20, none, 0]
+    assert read.results.tolist() == [1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 1.0, 1.0, 0.5]
+    assert [str(fault) for fault in read.faults] == ["line 10: 'mate' is no score in whole centipawns"]
 
 
 def test_scores_written_are_read_back():
@@ -245,7 +309,11 @@ def pgn(tmp_path: Path, games: int = 12) -> Path:
 def search(path: Path, nodes: int = 60) -> tuple[np.ndarray, list[str]]:
     """The scores that searches give positions of the games, and the lines for people."""
     lines = list[str]()
-    parts = list(searched_positions([path], Rescore(nodes, family.LinearEvaluation(defaults())), Events(lines.append)))
+    parts = list(
+        searched_positions(
+            [path], Rescore(nodes, family.LinearEvaluation(defaults())), Events(lines.append), sources.LeftOut()
+        )
+    )
     return np.concatenate(parts)["score"], lines
 
 

@@ -183,15 +183,17 @@ def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path, spoil,
         (f"{chess.STARTING_FEN} | x | 1.0", "no score"),
         (f"{chess.STARTING_FEN} | 9 | 0.7", "the result is not 0, 0.5 or 1"),
         (f"{chess.STARTING_FEN} | 9 | 2.0", "no result"),
-        (f"{chess.STARTING_FEN} 1-0", "no score"),
+        (f"{chess.STARTING_FEN} 1-0", "without a score"),
     ],
 )
-def test_a_faulty_line_is_named(tmp_path, line, said):
-    path = tmp_path / "p.txt"
-    path.write_text(f"{chess.STARTING_FEN} | 35 | 0.5\n{line}\n")
-    with pytest.raises(PackedError) as refused:
-        list(packed_positions(path, Filter()))
-    assert said in str(refused.value) and f"{path}:2:" in str(refused.value)
+def test_a_faulty_line_is_left_out_and_named(tmp_path, line, said):
+    path, left_out = tmp_path / "p.txt", sources.LeftOut()
+    path.write_text(f"{chess.STARTING_FEN} | 35 | 0.5\n{line}\n{chess.STARTING_FEN} [0.5] 40\n")
+    (found,) = packed_positions(path, Filter(), left_out=left_out)
+    assert found["score"].tolist() == [35, 40]
+    (row,) = left_out.as_json()["left_out"]
+    assert (row["file"], row["what"], row["count"]) == ("p.txt", "line", 1)
+    assert row["first"][0].startswith("line 2: ") and said in f"{row['why']} {row['first'][0]}"
 
 
 def test_text_has_the_colours_of_its_games(pgn, tmp_path):
@@ -363,14 +365,14 @@ def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path, monkeypatch, e
 
 
 def test_of_a_split_that_fails_neither_part_is_written(tmp_path, monkeypatch, capsys):
-    lines = tmp_path / "p.txt"
-    lines.write_text("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 100 + "nonsense\n")
+    lines = tmp_path / "p.txt.gz"
+    lines.write_bytes(gzip.compress(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 4000)[:-9])
     monkeypatch.setattr("merino.formats.sources.CHUNK", 1000)
     one, two = tmp_path / "one.bin", tmp_path / "two.bin"
     two.write_bytes(b"before")
     assert main(["positions", str(lines), "--out", str(one), "--split", "0.5", str(two), "--quiet"]) == 1
-    assert "p.txt:101" in capsys.readouterr().err
-    assert two.read_bytes() == b"before" and {path.name for path in tmp_path.iterdir()} == {"p.txt", "two.bin"}
+    assert "p.txt.gz': Compressed file ended" in capsys.readouterr().err
+    assert two.read_bytes() == b"before" and {path.name for path in tmp_path.iterdir()} == {"p.txt.gz", "two.bin"}
 
 
 def test_the_command_converts_shuffles_and_divides(tmp_path, capsys):

@@ -14,7 +14,7 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.formats.pgn_games import read_games
-from merino.formats.sources import SourceError
+from merino.formats.sources import LeftOut, SourceError
 from merino.lab.points import games, values
 from merino.lab.points.values import CONDITIONS, PointsVerdict, score_graph, values_of
 from merino.study.errors import StudyError
@@ -48,7 +48,7 @@ def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def source_of(path: str, request: games.PointsRequest) -> games.PointsSource:
-    return games.read_source(Path(path), request, lambda *_: None)
+    return games.read_source(Path(path), request, lambda *_: None, LeftOut())
 
 
 @pytest.fixture(scope="module")
@@ -325,8 +325,10 @@ def test_unreadable_games_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(f"{good}1. e4 Ke4 1-0\n\n1. d4 d5 *\n")
     assert main(["points", str(path), "--json"]) == 0
     shown = capsys.readouterr()
-    assert json.loads(shown.out)["games"] == 3
-    assert "games left out: 1, the first at line 5: 'Ke4' is not a legal move here" in shown.err
+    found, first = json.loads(shown.out), ["line 5: 'Ke4' is not a legal move here"]
+    assert found["games"] == 3
+    assert found["left_out"] == [{"file": "some.pgn", "what": "game", "why": "unreadable", "count": 1, "first": first}]
+    assert f"some.pgn: 1 game left out, unreadable: {first[0]}" in shown.err
     assert "without a result, which count as drawn: 1" in shown.err
 
 

@@ -103,9 +103,8 @@ def test_games_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     )
     found = games_of_player(path, "A")
     assert found.faulty == 1 and len(found.games) == 1
-    assert re.fullmatch(
-        r"1 game cannot be read and is left out \(line \d+: 'Ke3' is not a legal move.*\)", found.left_out
-    )
+    said = r".+\.pgn: 1 game left out, unreadable: line \d+: 'Ke3' is not a legal move here"
+    assert re.fullmatch(rf"{said}; .+\.pgn: 1 game left out, without moves: line \d+", found.left_out)
 
 
 def test_clocks_and_ratings_beyond_all_bounds_are_read(tmp_path: Path) -> None:
@@ -116,6 +115,25 @@ def test_clocks_and_ratings_beyond_all_bounds_are_read(tmp_path: Path) -> None:
     assert game.rating is None and game.clocks[0] > 1e18 and game.clocks[2] == 178
 
 
+@pytest.mark.parametrize(
+    ("clock", "seconds"),
+    [
+        ("0:09:05", 545),
+        ("9:05", 545),
+        ("0:9:5", 545),
+        ("1:00:00.5", 3600.5),
+        ("\n0:00:01", 1),
+        ("30", None),
+        ("1:x", None),
+    ],
+)
+def test_a_move_without_a_clock_and_one_in_a_variation_leave_those_of_the_others(tmp_path, clock, seconds) -> None:
+    text = f"1. e4 {{[%clk 0:10:00]}} e5 2. Nf3 {{[%clk {clock}]}} Nc6 (2... d6 {{[%clk 1:07]}}) 3. d4 {{[%clk 8:0]}} *"
+    (path := tmp_path / "g.pgn").write_text(f'[White "A"]\n[Black "B"]\n\n{text}\n')
+    (game,) = games_of_player(path, "A").games
+    assert game.clocks == pytest.approx([600, np.nan, np.nan if seconds is None else seconds, np.nan, 480], nan_ok=True)
+
+
 def test_a_player_of_variants_alone_learns_what_is_wrong(tmp_path: Path) -> None:
     games = [
         f'[White "A"]\n[Black "B"]\n[Variant "{name}"]\n\n1. e4 e5 *\n\n'
@@ -123,14 +141,12 @@ def test_a_player_of_variants_alone_learns_what_is_wrong(tmp_path: Path) -> None
     ]
     (path := tmp_path / "variants.pgn").write_text("".join(games[1:]))
     with pytest.raises(
-        StudyError, match=r"no game of 'A' can be read; line 3: 'Atomic' is a variant that Merino does not play"
+        StudyError, match=r"no game of 'A' can be read; .+: line 3: 'Atomic' is a variant that Merino does not play; "
     ):
         games_of_player(path, "A")
     path.write_text("".join(games))
     found = games_of_player(path, "A")
-    assert len(found.games) == 1 and found.left_out.startswith(
-        "2 games cannot be read and are left out (line 9: 'Atomic'"
-    )
+    assert len(found.games) == 1 and "2 games left out, unreadable: line 9: 'Atomic'" in found.left_out
 
 
 def test_a_game_of_two_players_of_one_name_counts_once(tmp_path: Path) -> None:

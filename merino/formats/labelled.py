@@ -2,8 +2,9 @@
 
 A line is a FEN of four to six fields and then the result for White: `c9 "1-0";`, `[0.5]`, `;1-0`, `"1/2-1/2"`, `1-0`
 or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game of a position and `c8`
-the plies to its end. `ce` is a score in centipawns for the side to move; the first of two numbers behind bars is one
-for White: `| 35 | 1.0`. Lines that begin with # are skipped.
+the plies to its end. `ce` is a score in centipawns for the side to move, and so is a number behind brackets, as in
+Ethereal's `[0.5] 35`; the first of two numbers behind bars is one for White: `| 35 | 1.0`. Numbers are read whole: a
+line with `[0,5]` or `ce 35cp` is at fault. Lines that begin with # are skipped.
 
 A FEN that compiled code does not find plainly correct is left to `core.board.fen.parse_fen`, which words the error.
 """
@@ -18,9 +19,9 @@ from merino.core.board import bitboard, fen
 from merino.core.board.position import POSITION
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
-from merino.formats import pgn_games, pgn_tokens
+from merino.formats import pgn_tokens, sources
 
-READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
+READ, IN_CHECK, BAD_FEN, BAD_VALUE = range(4)
 NO_GAME, NO_END = np.uint64(0), -1
 MAX_TO_END = int(np.iinfo(np.int16).max)  # plies to the end of a game; more count as these
 
@@ -35,17 +36,21 @@ LINE = memory.record_dtype(
         ("to_end", np.int64),  # plies, or NO_END
         ("score", np.int64),  # centipawns, or NO_SCORE
         ("by_mover", np.int64),  # whether it is for the side to move, not for White
+        ("bad_result", np.int64),  # offset of the first that cannot be read, or -1
+        ("bad_score", np.int64),
     ],
 )
 _BETWEEN = pgn_tokens.codes(" \t\r\n,;|=[]()\"'")
 _BLANK = pgn_tokens.codes(" \t")
+_OPENS = pgn_tokens.codes(" \t\"'(")  # may come before a value
+_VALUE_END = pgn_tokens.codes(" \t\r\n\"')];|")
 
 
 def _bytes(text):
     return np.frombuffer(text.encode(), dtype=np.uint8)
 
 
-_GAME, _TO_END, _RESULT, _SCORE = map(_bytes, ("c7", "c8", "c9", "ce"))
+_GAME, _TO_END, _RESULT, _SCORE, _OTHER_HALF = map(_bytes, ("c7", "c8", "c9", "ce", "-1/2"))
 _MAX_REMARK = 80
 _RESULT_REMARKS = tuple(_bytes(f' c9 "{result}";') for result in ("0-1", "1/2-1/2", "1-0"))
 _TO_END_REMARK, _GAME_REMARK, _REMARK_END = _bytes(' c8 "'), _bytes(' c7 "'), _bytes('";')
@@ -67,7 +72,7 @@ class Labelled:
     to_end: np.ndarray
     scores: np.ndarray
     lines: np.ndarray
-    faults: tuple[pgn_games.Fault, ...]
+    faults: tuple[sources.Fault, ...]
 
     def only(self, which: np.ndarray) -> Labelled:
         """The positions for which `which`, bool[n], is true."""
@@ -84,11 +89,11 @@ def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False) ->
     lines, positions = np.zeros(capacity, dtype=LINE), np.zeros(capacity, dtype=POSITION)
     count = int(_read_lines(data, lines, positions))
     lines, positions = lines[:count], positions[:count]
-    faults: list[pgn_games.Fault] = []
+    faults: list[sources.Fault] = []
     for index in np.flatnonzero(lines["state"] >= BAD_FEN):
         reason = _settle(data, lines[index], positions[index : index + 1])
         if reason:
-            faults.append(pgn_games.Fault(int(lines["number"][index]) + 1 + lines_before, reason))
+            faults.append(sources.Fault(int(lines["number"][index]) + 1 + lines_before, reason))
     good = lines["state"] <= (IN_CHECK if in_check else READ)
     kept = lines[good]
     is_turned = (
@@ -118,10 +123,22 @@ def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
         except fen.FenError as error:
             return str(error)
         line["state"] = IN_CHECK if positions["checkers"][0] else READ
+    wanted = "no result"
+    at = int(line["bad_result"]) if np.isnan(line["result"]) else -1
+    if at < 0 <= line["bad_score"]:
+        at, wanted = int(line["bad_score"]), "no score in whole centipawns"
+    if at >= 0:
+        line["state"] = BAD_VALUE
+        return f"{sources.decoded(data[at : int(_end_of_value(data, at, line['stop']))])[:40]!r} is {wanted}"
     if np.isnan(line["result"]):
-        line["state"] = NO_RESULT
+        line["state"] = BAD_VALUE
         return 'no result: neither c9 "1-0" nor [1.0] nor 1-0'
     return ""
+
+
+@entry
+def _end_of_value(data, at, stop):
+    return _value_end(data, at, stop)
 
 
 @entry
@@ -150,6 +167,7 @@ def _read_line(data, line, position):
     at, stop = line.start, line.stop
     line.state, line.result, line.game, line.to_end = READ, np.nan, NO_GAME, NO_END
     line.score, line.by_mover = pgn_tokens.NO_SCORE, 0
+    line.bad_result = line.bad_score = -1
     if at + 1 < stop and data[at + 1] == ord(" "):
         result = _greko_result(data[at])
         if result >= 0:
@@ -167,8 +185,8 @@ def _read_line(data, line, position):
     elif position.checkers != bitboard.ZERO:
         line.state = IN_CHECK
     _read_remarks(data, after, line)
-    if line.state != BAD_FEN and np.isnan(line.result):
-        line.state = NO_RESULT
+    if line.state != BAD_FEN and (np.isnan(line.result) or line.bad_score >= 0):
+        line.state = BAD_VALUE
 
 
 @kernel
@@ -190,16 +208,13 @@ def _read_remarks(data, at, line):
         sign = data[at]
         if _BETWEEN[sign]:
             at += 1
-            if sign == ord("|"):
-                bars += 1
-                if bars == 1 and _has_bar(data, at, line.stop):
-                    line.score = _centipawns_at(data, _next_word(data, at, line.stop), line.stop)
-                    at = _word_end(data, _next_word(data, at, line.stop), line.stop)
-                    continue
-            if sign == ord("[") or sign == ord("|"):
-                result = _score_at(data, _next_word(data, at, line.stop), line.stop)
-                if result >= 0 and not named:
-                    line.result = result
+            bars += int(sign == ord("|"))
+            if sign == ord("|") and bars == 1 and _has_bar(data, at, line.stop):
+                at = _read_score(data, at, line)
+            elif sign == ord("[") or sign == ord("|") and bars <= 2:
+                at = _read_result(data, at, line, named)
+                if sign == ord("[") and _is_score(data, at, line.stop):
+                    line.by_mover, at = 1, _read_score(data, at + 1, line)
             continue
         word, at = at, _word_end(data, at, line.stop)
         is_code = at - word == 2
@@ -207,18 +222,58 @@ def _read_remarks(data, at, line):
             line.game, at = _hash_of_value(data, _next_word(data, at, line.stop), line.stop)
         elif is_code and pgn_tokens.matches(data, word, at, _TO_END):
             word = _next_word(data, at, line.stop)
-            at, number = fen.read_number(data, word, line.stop)
-            line.to_end = number if at >= 0 else NO_END
-            at = _word_end(data, word, line.stop)
+            line.to_end, at = _plies_at(data, word, line.stop), _word_end(data, word, line.stop)
         elif is_code and pgn_tokens.matches(data, word, at, _SCORE):
-            word = _next_word(data, at, line.stop)
-            line.score, line.by_mover = _centipawns_at(data, word, line.stop), 1
-            at = _word_end(data, word, line.stop)
+            line.by_mover, at = 1, _read_score(data, at, line)
         elif is_code and pgn_tokens.matches(data, word, at, _RESULT):
-            word = _next_word(data, at, line.stop)
-            line.result, at, named = _result_or_score(data, word, line.stop), _word_end(data, word, line.stop), True
+            line.result = np.nan
+            at, named = _read_result(data, at, line, False), True
         elif not named and pgn_tokens.result_at(data, word, at) != pgn_tokens.UNFINISHED:
-            line.result = _result_or_score(data, word, at)
+            result = _result_of(data, word, at)
+            line.result = line.result if np.isnan(result) else result
+
+
+@kernel
+def _read_result(data, at, line, named):
+    """Read the result from `at` on, unless one is `named`, or note where it is at fault; returns the offset behind."""
+    at = _value_start(data, at, line.stop)
+    end = _value_end(data, at, line.stop)
+    result = _result_of(data, at, end)
+    if np.isnan(result):
+        line.bad_result = at if line.bad_result < 0 and end > at else line.bad_result
+    elif not named:
+        line.result = result
+    return end
+
+
+@kernel
+def _read_score(data, at, line):
+    """Read the score from `at` on, or note where it is at fault; returns the offset behind."""
+    at = _value_start(data, at, line.stop)
+    end = _value_end(data, at, line.stop)
+    after, number, unit = pgn_tokens.number_at(data, at, end)
+    if after == end and unit == 1:
+        line.score = max(-pgn_tokens.MATE, min(number, pgn_tokens.MATE))
+    else:
+        line.bad_score = at
+    return end
+
+
+@kernel
+def _is_score(data, at, stop):
+    """Whether a number, and not a result, follows the bracket at `at`."""
+    if at == stop or data[at] != ord("]"):
+        return False
+    at = _value_start(data, at + 1, stop)
+    is_number = at < stop and (data[at] == ord("-") or data[at] == ord("+") or ord("0") <= data[at] <= ord("9"))
+    return is_number and pgn_tokens.result_at(data, at, stop) == pgn_tokens.UNFINISHED
+
+
+@kernel
+def _plies_at(data, at, stop):
+    """The whole number at `at`; NO_END if there is none."""
+    after, number, unit = pgn_tokens.number_at(data, at, stop)
+    return number if number >= 0 and unit == 1 and after == _word_end(data, at, stop) else NO_END
 
 
 @kernel
@@ -230,14 +285,18 @@ def _has_bar(data, at, stop):
 
 
 @kernel
-def _centipawns_at(data, at, stop):
-    """The whole number at `at`, clamped as scores are; NO_SCORE if there is none."""
-    sign = -1 if at < stop and data[at] == ord("-") else 1
-    if at < stop and (data[at] == ord("-") or data[at] == ord("+")):
+def _value_start(data, at, stop):
+    while at < stop and _OPENS[data[at]]:
         at += 1
-    after, number = fen.read_number(data, at, stop)
-    is_whole = after >= 0 and after == _word_end(data, at, stop)  # not pawns, as in 0.35
-    return sign * min(number, pgn_tokens.MATE) if is_whole else pgn_tokens.NO_SCORE
+    return at
+
+
+@kernel
+def _value_end(data, at, stop):
+    """The offset behind the value at `at`, with commas and whatever else belongs to it."""
+    while at < stop and not _VALUE_END[data[at]]:
+        at += 1
+    return at
 
 
 @kernel
@@ -273,30 +332,16 @@ def hash_of_text(data, start, stop):
 
 
 @kernel
-def _result_or_score(data, at, stop):
-    """White's result at `at`, written 1-0 or 1.0; NaN if there is none."""
-    result = pgn_tokens.result_at(data, at, stop)
+def _result_of(data, at, end):
+    """White's result that data[at:end] is, written 1-0 or 1.0; NaN if it is none."""
+    result = pgn_tokens.result_at(data, at, end)
     if result != pgn_tokens.UNFINISHED:
-        return float(result) / pgn_tokens.WHITE_WON
-    score = _score_at(data, at, stop)
-    return score if score >= 0 else np.nan
-
-
-@kernel
-def _score_at(data, at, stop):
-    """The number from 0 to 1 that the word at `at` is, or -1."""
-    end, value, unit, point = _word_end(data, at, stop), 0.0, 1.0, False
-    if at == end:
-        return -1.0
-    for place in range(at, end):
-        if data[place] == ord(".") and not point:
-            point = True
-        elif ord("0") <= data[place] <= ord("9"):
-            value = 10 * value + (np.int64(data[place]) - ord("0"))
-            unit *= 10.0 if point else 1.0
-        else:
-            return -1.0
-    return value / unit if value <= unit else -1.0
+        after = at + 3
+        if result == pgn_tokens.DRAWN and pgn_tokens.matches(data, after, end, _OTHER_HALF):
+            after += len(_OTHER_HALF)
+        return float(result) / pgn_tokens.WHITE_WON if after == end or data[after] == ord(",") else np.nan
+    after, number, unit = pgn_tokens.number_at(data, at, end)
+    return number / unit if after == end and 0 <= number <= unit else np.nan
 
 
 def write_labelled(

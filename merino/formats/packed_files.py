@@ -22,7 +22,7 @@ from merino.core.compiled.jit import entry
 from merino.formats import labelled, packed, pgn_games, pgn_tokens, scored_games, sources
 from merino.formats.packed import GAMES, PACKED, Filter, PackedError
 from merino.formats.scored_games import ScoredGames, is_games_file
-from merino.formats.sources import Source, is_compressed
+from merino.formats.sources import LeftOut, Source, is_compressed
 
 AT_ONCE = 1 << 18  # positions read together
 BUCKET = 1 << 22  # positions shuffled in memory
@@ -59,22 +59,28 @@ def is_packed(path: Path) -> bool:
 
 
 def packed_positions(
-    path: Path, chosen: Filter, report: Report | None = None, with_colours: bool = False
+    path: Path,
+    chosen: Filter,
+    report: Report | None = None,
+    with_colours: bool = False,
+    left_out: LeftOut | None = None,
 ) -> Iterator[np.ndarray]:
     """The positions of a file, some PACKED[n] at a time; `report` is called with the share done.
 
+    What is not used is noted in `left_out`.
     SCORED[n] with `with_colours`, where the file has them. The filter applies to games only: other files hold positions
     chosen before. Raises PackedError and SourceError.
     """
+    left_out = LeftOut() if left_out is None else left_out
     with sources.open_source(path) as source:
         contents = contents_of(source)
         if contents in (SourceContents.PGN, SourceContents.VIRIFORMAT):
-            for games in _games(source, contents, report):
+            for games in _games(source, contents, left_out, report):
                 yield scored_games.packed_of(games, chosen, with_colours)
         elif contents is SourceContents.PACKED:
             yield from _reported(packed.checked_blocks(_blocks_in(source), source.name), source, report)
         else:
-            lines = _of_lines(source)
+            lines = _of_lines(source, left_out)
             yield from _reported(lines if with_colours else map(packed.as_packed, lines), source, report)
 
 
@@ -87,11 +93,12 @@ def rescaled(records: np.ndarray, factor: float) -> np.ndarray:
     return found
 
 
-def all_positions(path: Path) -> np.ndarray:
+def all_positions(path: Path, left_out: LeftOut | None = None) -> np.ndarray:
     """All positions of a file, PACKED[n]; raises PackedError, also if there are none, and SourceError."""
-    parts = [part for part in packed_positions(path, Filter()) if len(part)]
+    left_out = LeftOut() if left_out is None else left_out
+    parts = [part for part in packed_positions(path, Filter(), left_out=left_out) if len(part)]
     if not parts:
-        raise PackedError(f"'{path}' holds no position with a score and a result")
+        raise PackedError("\n".join([f"'{path}' holds no position with a score and a result", *left_out.lines()]))
     return np.concatenate(parts)
 
 
@@ -100,29 +107,33 @@ def evenly(records: np.ndarray, most: int) -> np.ndarray:
     return records[np.linspace(0, len(records) - 1, min(most, len(records))).astype(np.int64)]
 
 
-def games_with_scores(path: Path, report: Report | None = None) -> Iterator[ScoredGames]:
+def games_with_scores(
+    path: Path, report: Report | None = None, left_out: LeftOut | None = None
+) -> Iterator[ScoredGames]:
     """The games of a file, PGN or viriformat, some at a time; raises PackedError and SourceError."""
     with sources.open_source(path) as source:
         contents = contents_of(source)
         if contents not in (SourceContents.PGN, SourceContents.VIRIFORMAT):
             raise PackedError(f"{source.name} holds positions, of which no games can be made")
-        yield from _games(source, contents, report)
+        yield from _games(source, contents, LeftOut() if left_out is None else left_out, report)
 
 
-def _games(source: Source, contents: SourceContents, report: Report | None) -> Iterator[ScoredGames]:
-    if contents is SourceContents.PGN:
-        return of_games(source, scored_games.scored_games, report)
-    return _reported(scored_games.read_viriformat(source), source, report)
+def _games(source: Source, contents: SourceContents, left_out: LeftOut, report: Report | None) -> Iterator[ScoredGames]:
+    """The games of a source, some at a time."""
+    if contents is SourceContents.VIRIFORMAT:
+        yield from _reported(scored_games.read_viriformat(source), source, report)
+        return
+    unit, unscored, moves = scored_games.ScoreUnit(source), 0, 0
 
-
-def of_games(source: Source, made_of: Callable[..., _T], report: Report | None = None) -> Iterator[_T]:
-    """What `made_of` makes of the games of a PGN, and of how many come before them, some games at a time."""
-
-    def made(piece: pgn_games.GamesText) -> _T:
+    def made(piece: pgn_games.GamesText) -> tuple[ScoredGames, list[sources.Fault]]:
         games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before)
-        return made_of(games, games_before=piece.games_before)
+        return scored_games.scored_games(games, piece.games_before, unit.whole), list(games.faults(needs_result=True))
 
-    return _reported(in_order(made, pgn_games.games_of(source)), source, report)
+    for games, faults in _reported(in_order(made, pgn_games.games_of(source)), source, report):
+        left_out.add(source.path, faults)
+        unscored, moves = unscored + int((games.scores == pgn_tokens.NO_SCORE).sum()), moves + len(games.scores)
+        yield games
+    unit.note(source.path, unscored, moves, left_out)
 
 
 def _reported(parts: Iterable[_T], source: Source, report: Report | None) -> Iterator[_T]:
@@ -148,19 +159,20 @@ def _blocks_in(source: Source) -> Iterator[np.ndarray]:
     yield np.frombuffer(content, dtype=PACKED)
 
 
-def _of_lines(source: Source) -> Iterator[np.ndarray]:
-    """The positions of lines of text, SCORED[n] at a time; raises PackedError for the first that is none."""
+def _of_lines(source: Source, left_out: LeftOut) -> Iterator[np.ndarray]:
+    """The positions of lines of text with a score and one of the three results, SCORED[n] at a time."""
     for text, lines in source.numbered_lines():
         found = labelled.read_labelled(text, lines, in_check=True)
-        faults = {fault.line: fault.text for fault in found.faults}
-        results = np.rint(2 * found.results)
-        for wrong, why in (
-            (found.scores == pgn_tokens.NO_SCORE, "no score: neither ce 35 nor | 35 | 1.0"),
-            (results != 2 * found.results, "the result is not 0, 0.5 or 1"),
+        left_out.add(source.path, found.faults, "line")
+        is_graded = np.rint(2 * found.results) != 2 * found.results
+        for wrong, said, why in (
+            (found.scores == pgn_tokens.NO_SCORE, "neither ce 35 nor | 35 | 1.0 nor [1.0] 35", sources.NO_SCORE),
+            (is_graded, "the result is not 0, 0.5 or 1", sources.UNREADABLE),
         ):
-            faults |= dict.fromkeys(found.lines[wrong][:1].tolist(), why)
-        if faults:
-            raise PackedError(f"{source.path}:{min(faults)}: {faults[min(faults)]}")
+            lines_at = found.lines[wrong].tolist()
+            left_out.add(source.path, (sources.Fault(line, said, why) for line in lines_at), "line")
+        found = found.only((found.scores != pgn_tokens.NO_SCORE) & ~is_graded)
+        results = np.rint(2 * found.results)
         records = np.zeros(len(results), dtype=packed.SCORED)
         records["position"], records["score"], records["result"] = found.positions, found.scores, results
         numbers = found.games % np.uint64(GAMES) + np.uint64(1)

@@ -163,10 +163,11 @@ def _scan(data, games, keeps_empty):
 
 
 @entry
-def _play(data, games, first, last, starts, moves, scores):
+def _play(data, games, first, last, starts, moves, scores, whole):
     """Resolve the moves of games[first:last] into `moves` from its beginning; returns the number written.
 
-    `scores` gets the scores in comments for the positions after the moves; it may be empty.
+    `scores` gets the scores in comments for the positions after the moves; it may be empty. `whole` is for
+    `score_between`.
     """
     stack = np.zeros(2, dtype=POSITION)
     scratch = np.zeros(movegen.MAX_MOVES, dtype=np.int32)
@@ -177,18 +178,18 @@ def _play(data, games, first, last, starts, moves, scores):
         if game.fault != NO_FAULT:
             continue
         memory.copy_record(stack[0], starts[game.position])
-        written = _play_game(data, game, stack, scratch, moves, scores, written)
+        written = _play_game(data, game, stack, scratch, moves, scores, whole, written)
     return written
 
 
 @kernel
-def _play_game(data, game, stack, scratch, moves, scores, written):
+def _play_game(data, game, stack, scratch, moves, scores, whole, written):
     """Resolve the moves of one game; returns the end of all moves written. A game with a fault writes none."""
     at, plies, began = game.text, 0, written
     while True:
         kind, start, stop, _ = pgn_tokens.next_token(data, at, game.end)
         if len(scores) and plies:
-            _note_score(stack[plies & 1], scores, written - 1, plies, pgn_tokens.score_between(data, at, start))
+            _note_score(stack[plies & 1], scores, written - 1, plies, pgn_tokens.score_between(data, at, start, whole))
         if kind != pgn_tokens.MOVE:
             break
         move = resolve(stack[plies & 1], scratch, data, start, stop)
@@ -223,17 +224,6 @@ def _note_score(position, scores, index, plies, found):
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A game that could not be read."""
-
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.text}"
-
-
-@dataclass(frozen=True)
 class Games:
     """The games of a text: GAME[n] (those with a fault have no moves), int16 moves of all, POSITION[m] they start from.
 
@@ -256,12 +246,28 @@ class Games:
         start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
         return plain_value(sources.decoded(self.data[start:stop]))
 
-    def faults(self) -> Iterator[Fault]:
-        """What is wrong with each game that could not be read."""
-        faulty = self.table[self.table["fault"] != NO_FAULT]
-        lines = np.searchsorted(_line_ends(self.data), faulty["fault_at"]) + 1 + self.lines_before
-        for game, line in zip(faulty, lines, strict=True):
-            yield Fault(int(line), self._reason(game))
+    def faults(self, needs_result: bool = False) -> Iterator[sources.Fault]:
+        """Why games are of no use: what is wrong, or that they have no moves, or no result if that is needed."""
+        return iter(self.useless(needs_result).values())
+
+    def useless(self, needs_result: bool = False) -> dict[int, sources.Fault]:
+        """The same as `faults`, by the number of the game."""
+        table = self.table
+        is_faulty, has_no_moves = table["fault"] != NO_FAULT, table["plies"] == 0
+        numbers = np.flatnonzero(is_faulty | has_no_moves | needs_result & (table["result"] == pgn_tokens.UNFINISHED))
+        if not len(numbers):
+            return {}
+        places = np.where(is_faulty, table["fault_at"], table["start"])[numbers]
+        lines = np.searchsorted(_line_ends(self.data), places) + 1 + self.lines_before
+        return {
+            number: self._fault(number, line) for number, line in zip(numbers.tolist(), lines.tolist(), strict=True)
+        }
+
+    def _fault(self, number: int, line: int) -> sources.Fault:
+        game = self.table[number]
+        if game["fault"] != NO_FAULT:
+            return sources.Fault(line, self._reason(game))
+        return sources.Fault(line, why=sources.NO_RESULT if game["plies"] else sources.NO_MOVES)
 
     def _reason(self, game: np.void) -> str:
         at, fault = int(game["fault_at"]), int(game["fault"])
@@ -292,9 +298,9 @@ def _fen_fault(value: np.ndarray) -> str:
     return ""
 
 
-def read_games(text: bytes | np.ndarray, threads: int = 2, with_scores: bool = False) -> Games:
-    """Every game of a PGN text that has moves."""
-    return play_games(*scan_games(text), threads, with_scores=with_scores)
+def read_games(text: bytes | np.ndarray, threads: int = 2, whole: int | None = None) -> Games:
+    """Every game of a PGN text that has moves; with scores as of `play_games`."""
+    return play_games(*scan_games(text), threads, whole=whole)
 
 
 def scan_games(text: bytes | np.ndarray, keeps_empty: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -321,15 +327,18 @@ def whole_games(text: bytes, keeps_empty: bool = False) -> tuple[np.ndarray, np.
 
 
 def play_games(
-    data: np.ndarray, table: np.ndarray, threads: int = 1, lines_before: int = 0, with_scores: bool = False
+    data: np.ndarray, table: np.ndarray, threads: int = 1, lines_before: int = 0, whole: int | None = None
 ) -> Games:
-    """The games of `table` with their moves; `data` begins after this many lines of its file."""
+    """The games of `table` with their moves; `data` begins after this many lines of its file.
+
+    With scores if `whole` says what 1 is worth, as `pgn_tokens.score_between` has it.
+    """
     _mark_variants(data, table)
     starts = _starting_positions(data, table)
     bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
     spans = list(pairwise(bounds))
     with ThreadPoolExecutor(len(spans)) as pool:
-        blocks = list(pool.map(lambda span: _play_span(data, table, starts, with_scores, *span), spans))
+        blocks = list(pool.map(lambda span: _play_span(data, table, starts, whole, *span), spans))
     offset = 0
     for (first, last), (block, _) in zip(spans, blocks, strict=True):
         table["first"][first:last] += offset
@@ -348,14 +357,14 @@ def _scan_all(data: np.ndarray, keeps_empty: bool) -> np.ndarray:
 
 
 def _play_span(
-    data: np.ndarray, table: np.ndarray, starts: np.ndarray, with_scores: bool, first: int, last: int
+    data: np.ndarray, table: np.ndarray, starts: np.ndarray, whole: int | None, first: int, last: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The moves of some games, and their scores if requested."""
     if first == last:
         return np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.int16)
     capacity = int(table["end"][last - 1] - table["text"][first]) // 2 + 16  # a move has two letters and a blank
-    moves, scores = np.zeros(capacity, dtype=np.int16), np.zeros(capacity * with_scores, dtype=np.int16)
-    count = _play(data, table, first, last, starts, moves, scores)
+    moves, scores = np.zeros(capacity, dtype=np.int16), np.zeros(capacity * (whole is not None), dtype=np.int16)
+    count = _play(data, table, first, last, starts, moves, scores, whole or 0)
     return moves[:count].copy(), scores[:count].copy()
 
 
@@ -422,16 +431,16 @@ class GamesText(NamedTuple):
 
 
 def games_of(source: sources.Source) -> Iterator[GamesText]:
-    """The games of a PGN file, some hundred at a time."""
+    """The games of a PGN file, some hundred at a time, those without moves too."""
     rest, lines, games, at = b"", 0, 0, 0
     while text := source.read(max(sources.CHUNK, len(rest))):
         text = rest + text
-        data, table, after = whole_games(text[: sources.end_of_lines(text)])
+        data, table, after = whole_games(text[: sources.end_of_lines(text)], keeps_empty=True)
         if after:
             yield GamesText(data, table, lines, games, at, after)
             lines, games, at = lines + sources.count_lines(text[:after]), games + len(table), at + after
         rest = text[after:]
-    yield GamesText(*scan_games(rest), lines, games, at, len(rest))
+    yield GamesText(*scan_games(rest, keeps_empty=True), lines, games, at, len(rest))
 
 
 def list_games(text: bytes, at: int = 0, goes_on: bool = False) -> tuple[list[GameHeader], int]:

@@ -5,9 +5,9 @@ UTF-8) may stand wherever text may. Every loop goes forward, and none looks ahea
 what it skips, so that the time is linear in the length of any text, PGN or not.
 
 Scores: `[%eval 0.35]`, `[%eval 0.35,12]`, `[%eval #-3]` and TCEC's `wv=0.35` are White's scores of the position that
-the move led to. `+0.35/12`, `-M5/20` at the beginning of a comment are the scores of the mover's search for the
-position before the move. All are in pawns, or in moves to mate. If there are several scores behind a move, the last one
-counts.
+the move led to. `+0.35/12`, `-M5/20` and OpenBench's `+0.57 17/28 583 363004` at the beginning of a comment are the
+scores of the mover's search for the position before the move. All are in pawns, or in moves to mate; ChessBase has
+centipawns, `[%eval 35,12]`. If there are several scores behind a move, the last one counts.
 """
 
 import numpy as np
@@ -309,57 +309,88 @@ def _with_promotion(data, start, stop, end):
 NO_SCORE = -32768  # int16
 MATE = 32000  # less the moves to it, int16
 MAX_SCORE = 30000  # centipawns; larger scores are cut off
+IN_PAWNS, IN_CENTIPAWNS = 100, 1  # what 1 is worth
 NOTHING, OF_POSITION, OF_MOVER = range(3)  # whose score it is, and of which position
 
 
-_EVAL = np.frombuffer(b"[%eval ", dtype=np.uint8)
-_WHITE_VALUE = np.frombuffer(b"wv=", dtype=np.uint8)
+_EVAL, _WHITE_VALUE = _bytes(b"[%eval"), _bytes(b"wv=")
 _BLANK = codes(" \t\r\n")
+_MOST_DIGITS = 10**15  # of a number that is read further
 
 
 @kernel
-def score_between(data, at, end):
-    """The score in the comments of data[at:end], the text between two moves: its kind and value, int64 both.
-
-    The kind is one of NOTHING, OF_POSITION and OF_MOVER; the value is in centipawns, or MATE less moves.
-    """
-    kind, value = NOTHING, NO_SCORE
+def next_comment(data, at, end):
+    """(start, stop) of the text of the next comment in data[at:end] that is in no variation; both `end` without one."""
     while at < end:
         character = data[at]
         if character == ord("{"):
             stop = comment_end(data, at, end)
-            stop = end if stop < 0 else stop
-            found, score = _score_in(data, at + 1, stop)
-            if found != NOTHING:
-                kind, value = found, score
-            at = stop
-        elif character == ord("("):
+            return at + 1, end if stop < 0 else stop
+        if character == ord("("):
             at = max(at + 1, skip_variation(data, at, end))
         elif character == ord(";") or character == ord("%") and is_line_start(data, at):
             at = line_end(data, at, end)
         else:
             at += 1
+    return end, end
+
+
+@kernel
+def score_between(data, at, end, whole):
+    """The score in the comments of data[at:end], the text between two moves: its kind and value, int64 both.
+
+    The kind is one of NOTHING, OF_POSITION and OF_MOVER; the value is in centipawns, or MATE less moves. `whole` is
+    what 1 is worth in an %eval without a fraction, in centipawns, or 0 if such ones say nothing.
+    """
+    kind, value = NOTHING, NO_SCORE
+    at, stop = next_comment(data, at, end)
+    while at < end:
+        found, score = _score_in(data, at, stop, whole)
+        if found != NOTHING:
+            kind, value = found, score
+        at, stop = next_comment(data, stop, end)
     return kind, value
 
 
 @kernel
-def _score_in(data, at, end):
+def _score_in(data, at, end, whole):
     """The score in the comment data[at:end], as `score_between` gives it."""
-    while at < end and _BLANK[data[at]]:
-        at += 1
-    after, value = read_score(data, at, end)
-    if after > at and after < end and data[after] == ord("/") and not _is_bare(data, at, after):
+    at = skip_space(data, at, end)
+    after, value = read_score(data, at, end, IN_PAWNS)
+    if after > at and not _is_bare(data, at, after) and _depth_follows(data, after, end):
         return OF_MOVER, value
     for place in range(at, end):
         if data[place] == ord("[") and matches(data, place, end, _EVAL):
-            after, value = read_score(data, place + len(_EVAL), end)
-            if after > 0 and after < end and (data[after] == ord("]") or data[after] == ord(",")):
+            start = skip_space(data, place + len(_EVAL), end)
+            after, value = read_score(data, start, end, whole)
+            after = skip_space(data, after, end)
+            if start > place + len(_EVAL) and 0 < after < end and (data[after] == ord("]") or data[after] == ord(",")):
                 return OF_POSITION, value
         elif data[place] == ord("w") and matches(data, place, end, _WHITE_VALUE):
-            after, value = read_score(data, place + len(_WHITE_VALUE), end)
-            if after > 0:
+            after, value = read_score(data, place + len(_WHITE_VALUE), end, IN_PAWNS)
+            if after > 0 and not (after + 1 < end and data[after] == ord(",") and _DIGIT[data[after + 1]]):
                 return OF_POSITION, value
     return NOTHING, NO_SCORE
+
+
+@kernel
+def skip_space(data, at, end):
+    """The offset of the next character that is no blank and no end of a line; a negative one stays."""
+    while 0 <= at < end and _BLANK[data[at]]:
+        at += 1
+    return at
+
+
+@kernel
+def _depth_follows(data, at, end):
+    """Whether the depth of a search is at `at`: /12, or as OpenBench has it, 17/28 behind a blank."""
+    if at < end and data[at] == ord("/"):
+        return True
+    start = skip_space(data, at, end)
+    after = start
+    while after < end and _DIGIT[data[after]]:
+        after += 1
+    return at < start < after < end and data[after] == ord("/")
 
 
 @kernel
@@ -371,8 +402,11 @@ def _is_bare(data, at, end):
 
 
 @kernel
-def read_score(data, at, end):
-    """The score at `at`, "+0.35", "-M5", "#-3": (offset behind, int64 centipawns or mate), or (-1, NO_SCORE)."""
+def read_score(data, at, end, whole):
+    """The score at `at`, "+0.35", "-M5", "#-3": (offset behind, int64 centipawns or mate), or (-1, NO_SCORE).
+
+    `whole` is what 1 is worth without a fraction, as for `score_between`.
+    """
     sign, mate = 1, False
     while at < end and (data[at] == ord("+") or data[at] == ord("-") or data[at] == ord("#") or data[at] == ord("M")):
         if data[at] == ord("-"):
@@ -380,21 +414,32 @@ def read_score(data, at, end):
         elif data[at] != ord("+"):
             mate = True
         at += 1
-    start, pawns, part, unit = at, 0, 0, 100
-    while at < end and _DIGIT[data[at]]:
-        pawns = min(10 * pawns + np.int64(data[at]) - ord("0"), MAX_SCORE)
-        at += 1
-    if at == start:
+    after, number, unit = number_at(data, at, end)
+    if after < 0 or not (mate or whole) and unit == 1:
         return -1, NO_SCORE
     if mate:
-        return at, sign * (MATE - min(pawns, 1000))
-    if at + 1 < end and data[at] == ord(".") and _DIGIT[data[at + 1]]:
+        return after, sign * (MATE - min(number // unit, 1000))
+    return after, sign * min(number * (whole if unit == 1 else IN_PAWNS) // unit, MAX_SCORE)
+
+
+@kernel
+def number_at(data, at, end):
+    """The decimal number at `at`, "35", "-0.35", "+.5": (offset behind, its digits as one number, 10 for each decimal).
+
+    (-1, 0, 1) if there is none. What may follow it is for the caller to say: a number is read whole or not at all.
+    """
+    sign = -1 if at < end and data[at] == ord("-") else 1
+    if at < end and (data[at] == ord("-") or data[at] == ord("+")):
         at += 1
-        while at < end and _DIGIT[data[at]]:
-            unit //= 10
-            part += unit * (np.int64(data[at]) - ord("0"))
-            at += 1
-    return at, sign * min(100 * pawns + part, MAX_SCORE)
+    start, points, number, unit = at, 0, 0, 1
+    while at < end and (_DIGIT[data[at]] or data[at] == ord(".") and points == 0):
+        if data[at] == ord("."):
+            points = 1
+        elif number < _MOST_DIGITS and unit < _MOST_DIGITS:
+            number = 10 * number + np.int64(data[at]) - ord("0")
+            unit *= 10 if points else 1
+        at += 1
+    return (at, sign * number, unit) if at > start + points else (-1, 0, 1)
 
 
 ILLEGAL, AMBIGUOUS, NULL = 0, -1, -2

@@ -14,9 +14,11 @@ beyond what trainers take. Games of a file are numbered from 0.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +27,7 @@ import numpy as np
 from merino.core.board import bitboard, fen, makemove, movegen
 from merino.core.board.move import CASTLING, EN_PASSANT, NO_MOVE, PROMOTION, SQUARES, Move, kind_of
 from merino.core.board.position import NO_SQUARE, POSITION, side_to_move
+from merino.core.common import errors
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
 from merino.formats import pgn_games, pgn_tokens, sources
@@ -72,11 +75,60 @@ def scaled(scores: np.ndarray, factor: float) -> np.ndarray:
     return np.where(stays, scores, changed).astype(np.int16)
 
 
-def scored_games(games: pgn_games.Games, games_before: int = 0) -> ScoredGames:
+_EVAL = re.compile(rb"\[%eval\s+[+-]?(\d+)([.,]\d*)?")
+_COMMENT = re.compile(rb"\{[^{}]*\d[^{}]*\}")
+_NO_SCORE = re.compile(rb"\{(\s|\[%(?!eval)[^]]*\])*\}")  # clocks, arrows and the like
+MIN_CENTIPAWNS = 8  # a smaller median of whole numbers is one of pawns
+LOOKED_AT = 1 << 24  # bytes of a file, for its unit
+_ENOUGH = 1000  # scores, for the same
+
+
+class ScoreUnit:
+    """What scores without a fraction are worth in a file of games, and which comments are not understood as scores."""
+
+    def __init__(self, source: sources.Source) -> None:
+        """Look at the beginning of a source, before its first read."""
+        self.head = source.look_ahead(LOOKED_AT)
+        found = list(islice(_EVAL.finditer(self.head), _ENOUGH))
+        fractions = {match[2][:1] for match in found if match[2]}
+        median = float(np.median([float(match[1]) for match in found])) if found else 0.0
+        # A depth behind a comma has no zero before it; and who writes 0.35 means 3 pawns by 3.
+        is_comma = any(re.fullmatch(rb",0\d+", match[2] or b"") for match in found)
+        is_pawns = b"." in fractions or median < MIN_CENTIPAWNS
+        self.whole = 0 if is_comma else pgn_tokens.IN_PAWNS if is_pawns else pgn_tokens.IN_CENTIPAWNS
+        self.remark = ""
+        if self.whole == pgn_tokens.IN_CENTIPAWNS:
+            shown = sources.decoded(found[0][0])
+            self.remark = f"{source.name}: '{shown}]' is in centipawns, as the median of such scores is {median:g}"
+
+    def note(self, path: Path, unscored: int, moves: int, left_out: sources.LeftOut) -> None:
+        """Note so many of the moves of a file that have no score, and what was assumed of the others."""
+        left_out.count(path, unscored, sources.NO_SCORE, "move")
+        unread = self._unread() if 2 * unscored > moves else ""
+        left_out.remarks += [self.remark] * bool(self.remark)
+        if unread:
+            left_out.remarks.append(f"{sources.name_of(path)}: not understood as a score: {unread}")
+
+    def _unread(self) -> str:
+        """The first comment with a number that is not understood as a score, and its line; "" if there is none."""
+        for match in islice(_COMMENT.finditer(self.head), _ENOUGH):
+            text = np.frombuffer(match[0], dtype=np.uint8)
+            if not _NO_SCORE.fullmatch(match[0]) and not _has_score(text, self.whole):
+                line = sources.count_lines(self.head[: match.start()]) + 1
+                return f"line {line}: {errors.abridged(' '.join(sources.decoded(match[0]).split()))}"
+        return ""
+
+
+@entry
+def _has_score(text, whole):
+    return pgn_tokens.score_between(text, 0, len(text), whole)[0] != pgn_tokens.NOTHING
+
+
+def scored_games(games: pgn_games.Games, games_before: int = 0, whole: int = pgn_tokens.IN_PAWNS) -> ScoredGames:
     """The finished games of a PGN with the scores in their comments, numbered from `games_before` on.
 
-    A score behind a move is that of the search that chose it, as engines write it, so it belongs to the position
-    before the move.
+    `whole` is for `pgn_tokens.score_between`. A score behind a move is that of the search that chose it, as engines
+    write it, so it belongs to the position before the move.
     """
     table = games.table
     finished = (
@@ -88,7 +140,7 @@ def scored_games(games: pgn_games.Games, games_before: int = 0) -> ScoredGames:
     moves = np.zeros(firsts[-1], dtype=np.int16)
     scores = np.full(firsts[-1], pgn_tokens.NO_SCORE, dtype=np.int16)
     starts = games.starts[table["position"]]
-    _read_games(games.data, table, games.moves, starts, firsts, moves, scores)
+    _read_games(games.data, table, games.moves, starts, firsts, moves, scores, whole)
     return ScoredGames(starts, firsts, moves, scores, table["result"].astype(np.int8), games_before + numbers)
 
 
@@ -102,21 +154,21 @@ def packed_of(games: ScoredGames, chosen: Filter, with_colours: bool = False) ->
 
 
 @entry
-def _read_games(data, table, moves, starts, firsts, own_moves, scores):
+def _read_games(data, table, moves, starts, firsts, own_moves, scores, whole):
     """Copy the moves of each game of a PGN and note their scores."""
     for number in range(len(table)):
         game, first = table[number], firsts[number]
         own_moves[first : firsts[number + 1]] = moves[game.first : game.first + game.plies]
-        _read_scores(data, game, side_to_move(starts[number]), scores[first : firsts[number + 1]])
+        _read_scores(data, game, side_to_move(starts[number]), scores[first : firsts[number + 1]], whole)
 
 
 @kernel
-def _read_scores(data, game, side, scores):
+def _read_scores(data, game, side, scores, whole):
     """Fill int16[plies] with White's score behind each move of a game; `side` makes the first."""
     kind, _, at, _ = pgn_tokens.next_token(data, game.text, game.end)
     for ply in range(game.plies):
         kind, start, stop, _ = pgn_tokens.next_token(data, at, game.end)
-        score_kind, value = pgn_tokens.score_between(data, at, start)
+        score_kind, value = pgn_tokens.score_between(data, at, start, whole)
         is_white = side ^ (ply & 1) == bitboard.WHITE
         if score_kind != pgn_tokens.NOTHING:
             scores[ply] = -value if score_kind == pgn_tokens.OF_MOVER and not is_white else value

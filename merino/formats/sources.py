@@ -11,8 +11,9 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from merino.core.common import errors, files
+from merino.core.common.text import counted
 
 STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
@@ -32,6 +34,63 @@ _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]
 
 class SourceError(errors.MerinoError):
     """A file that cannot be read, or holds nothing useful; the message says what and where."""
+
+
+UNREADABLE, NO_MOVES, NO_RESULT, NO_SCORE = "unreadable", "without moves", "without a result", "without a score"
+SHOWN_PLACES = 3
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A game, by its line or that at fault, or a line that is left out: `text` says what is wrong, `why` in general."""
+
+    line: int
+    text: str = ""
+    why: str = UNREADABLE
+
+    def __str__(self) -> str:
+        return f"line {self.line}" + (f": {self.text}" if self.text else "")
+
+
+class LeftOut:
+    """What readers left out of files: how many games, lines or positions of each file, why, and the first places.
+
+    `remarks` are sentences about what was assumed of a file.
+    """
+
+    def __init__(self) -> None:
+        self.remarks: list[str] = []
+        self._counts: dict[tuple[str, str, str], int] = {}  # by file, what was left out, and why
+        self._first: dict[tuple[str, str, str], list[str]] = {}
+
+    def add(self, path: Path, faults: Iterable[Fault], what: str = "game") -> None:
+        """Note games, or other things, of a file."""
+        for fault in faults:
+            key = self.count(path, 1, fault.why, what)
+            if len(self._first[key]) < SHOWN_PLACES:
+                self._first[key].append(str(fault))
+
+    def count(self, path: Path, number: int, why: str, what: str = "position") -> tuple[str, str, str]:
+        """Note so many, whose places say nothing; what they are kept by."""
+        key = name_of(path), what, why
+        if number:
+            self._counts[key] = self._counts.get(key, 0) + number
+            self._first.setdefault(key, [])
+        return key
+
+    def lines(self) -> Iterator[str]:
+        """Sentences for the user."""
+        for key, number in self._counts.items():
+            file, what, why = key
+            places = self._first[key] + ["..."] * (0 < len(self._first[key]) < number)
+            yield f"{file}: {counted(number, what)} left out, {why}" + (f": {'; '.join(places)}" if places else "")
+        yield from self.remarks
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as data: `left_out`, each with file, what, why, count and the first places, and `remarks`."""
+        names, found = ("file", "what", "why"), self._counts.items()
+        rows = [dict(zip(names, key, strict=True)) | {"count": n, "first": self._first[key]} for key, n in found]
+        return {"left_out": rows, "remarks": self.remarks}
 
 
 def find_files(patterns: Sequence[str]) -> list[Path]:
@@ -176,6 +235,13 @@ class Source:
         with _plain_errors(self.path):
             head, self.head = self.head[:size], self.head[size:]
             return head or bytes(self._text.read(size))
+
+    def look_ahead(self, size: int) -> bytes:
+        """The first `size` bytes of the text, or all, before the first read; they are read again."""
+        with _plain_errors(self.path):
+            while (left := size - len(self.head)) > 0 and (more := self._text.read(left)):
+                self.head += bytes(more)
+        return self.head
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Bytes of the text from an offset on, at most `size`; only where `begins` is known, and instead of `read`.

@@ -26,7 +26,7 @@ from merino.core.common import files, work
 from merino.core.common.text import counted
 from merino.eval import evaluation, families
 from merino.eval.linear import phases, registry
-from merino.formats import labelled, pgn_games, pgn_tokens, sources
+from merino.formats import labelled, pgn_games, pgn_tokens, scored_games, sources
 from merino.learn import positions, rescoring
 from merino.learn import sample as samples
 from merino.learn.positions import PositionBlock, Rows
@@ -35,7 +35,6 @@ from merino.learn.request import DEFAULT_TEACHER, Events, LearnError, LearnReque
 _MARK = "# merino-positions 1"
 _LAST_LINE = re.compile(rb"\n# whole: (\d+) games, (\d+) unreadable\n\Z")
 _MAX_FIRST_LINE, _MAX_LAST_LINE = 1024, 256
-SHOWN_FAULTS = 5
 ENOUGH_GAMES = 500  # measured: with a teacher, they bring four fifths of the fall of the error that 20,000 bring
 ENOUGH = 4  # times as many games as positions to rank moves in, to draw these from
 
@@ -104,10 +103,11 @@ class InputPart(NamedTuple):
     """The rows and counts of a piece of a file, and of games their lines for the cache."""
 
     rows: Rows
-    faults: Sequence[pgn_games.Fault]
+    faults: Sequence[sources.Fault]
     unscored: int  # positions left out because they have no score
     found: int = 0  # games in the text
     used: int = 0  # games with a result and no fault
+    unreadable: int = 0
     fen: bytes = b""
 
 
@@ -127,11 +127,11 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Positions:
-    """What was read: the number of finished games, the games that could not be read, and the rows."""
+    """What was read: the number of finished games, the rows, and what was left out."""
 
     games: int
-    faults: tuple[tuple[Path, pgn_games.Fault], ...]
     rows: Rows
+    left_out: sources.LeftOut
 
 
 def read_rows(paths: Sequence[Path], options: ReadOptions, events: Events) -> Positions:
@@ -139,6 +139,8 @@ def read_rows(paths: Sequence[Path], options: ReadOptions, events: Events) -> Po
     reader = FileReader(options, events)
     for path in paths:
         reader.read(path)
+    for line in reader.left_out.lines():
+        events.say(line)
     names = ", ".join(sources.name_of(path, True) for path in paths)
     if reader.unscored and not len(reader.store):
         raise LearnError(
@@ -147,7 +149,7 @@ def read_rows(paths: Sequence[Path], options: ReadOptions, events: Events) -> Po
         )
     if not reader.games or not len(reader.store):
         raise LearnError(f"no finished game with a usable position in {names}")
-    return Positions(reader.games, tuple(reader.faults), reader.store.rows())
+    return Positions(reader.games, reader.store.rows(), reader.left_out)
 
 
 class FileReader:
@@ -157,7 +159,7 @@ class FileReader:
         self._options, self._events, self._settings = options, events, options.described()
         self.store = positions.RowStore(terms=len(options.terms))
         self.games = self.unscored = 0
-        self.faults: list[tuple[Path, pgn_games.Fault]] = []
+        self.left_out = sources.LeftOut()
 
     def read(self, path: Path) -> None:
         """Add the rows of a file; raises LearnError."""
@@ -179,17 +181,19 @@ class FileReader:
             self._read_labelled(source, cache)
 
     def _read_games(self, source: sources.Source, cache: Cache | None) -> None:
-        found = used = unreadable = rows = 0
+        found = used = unreadable = unscored = rows = 0
+        from_comments = self._options.needs_scores and self._options.teacher is None
+        unit = scored_games.ScoreUnit(source) if from_comments else None
         if cache is not None and cache.is_foreign:
             self._events.say(f"No file '{cache.path}' is created: there is one that is not Merino's")
             cache = None
         with ExitStack() as stack:
             fen = None
-            rows_of = partial(part_of, self._options, cache is not None)
+            rows_of = partial(part_of, self._options, cache is not None, None if unit is None else unit.whole)
             for part in work.in_order(rows_of, pgn_games.games_of(source)):
-                self._add(source, part)
-                rows += len(part.rows)
-                found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
+                self._add(source, part, "game")
+                rows, unscored = rows + len(part.rows), unscored + part.unscored
+                found, used, unreadable = found + part.found, used + part.used, unreadable + part.unreadable
                 if cache and fen is None and len(part.rows):
                     fen = self._create(cache, stack)
                     cache = cache if fen else None
@@ -198,6 +202,8 @@ class FileReader:
             if cache and fen:
                 _write(fen, f"# whole: {used} games, {unreadable} unreadable\n".encode(), cache.path)
         self.games += used
+        if unit is not None:
+            unit.note(source.path, unscored, unscored + rows, self.left_out)
         self._events.say(f"{source.name}: {found} games, {rows} positions")
 
     def _create(self, cache: Cache, stack: ExitStack) -> IO[bytes] | None:
@@ -212,10 +218,10 @@ class FileReader:
         _write(file, cache.first, path)
         return file
 
-    def _add(self, source: sources.Source, part: InputPart) -> None:
+    def _add(self, source: sources.Source, part: InputPart, what: str) -> None:
         self.store.add(part.rows)
         self.unscored += part.unscored
-        self.faults.extend((source.path, fault) for fault in part.faults)
+        self.left_out.add(source.path, part.faults, what)
         self._events.progressed(f"Reading {source.name}", source.done)
 
     def _read_labelled(self, source: sources.Source, cache: Cache | None = None) -> None:
@@ -224,7 +230,8 @@ class FileReader:
         for part, drawn in work.in_order(
             lambda piece: labelled_part(self._options, draws, *piece), source.numbered_lines()
         ):
-            self._add(source, part)
+            self._add(source, part, "line")
+            self.left_out.count(source.path, part.unscored, sources.NO_SCORE)
             parts.append(drawn)
         keys, codes, usable, results, unnamed = map(np.concatenate, zip(*parts, strict=True))
         codes_of_rows = codes[usable]
@@ -265,11 +272,11 @@ def labelled_part(options: ReadOptions, draws: Selection, text: bytes, lines: in
     return part, Drawn(keys, codes, usable, read.results, unnamed)
 
 
-def part_of(options: ReadOptions, has_cache: bool, piece: pgn_games.GamesText) -> InputPart:
-    """The rows of some games, and their lines if a cache is to be written."""
-    from_comments = options.needs_scores and options.teacher is None
-    games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=from_comments)
-    table, faults = games.table, tuple(games.faults())
+def part_of(options: ReadOptions, has_cache: bool, whole: int | None, piece: pgn_games.GamesText) -> InputPart:
+    """The rows of some games, and their lines if a cache is to be written; `whole` is for `play_games`."""
+    games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before, whole)
+    table, faults = games.table, tuple(games.faults(needs_result=True))
+    unreadable = np.count_nonzero(table["fault"] != pgn_games.NO_FAULT)
     is_used = (table["plies"] > 0) & (table["fault"] == pgn_games.NO_FAULT) & (table["result"] != pgn_tokens.UNFINISHED)
     block = positions.refined(positions.block_of_games(games), options.selection, options.weights, options.terms)
     block, has_score = _scored(options, block)
@@ -277,7 +284,8 @@ def part_of(options: ReadOptions, has_cache: bool, piece: pgn_games.GamesText) -
     if has_cache:
         fen = labelled.write_labelled(block.positions, block.results[block.game], numbers, block.to_end, block.scores)
     rows = positions.rows_of_block(block, options.terms)
-    return InputPart(rows, faults, int((~has_score).sum()), len(table), int(np.count_nonzero(is_used)), fen)
+    counts = int((~has_score).sum()), len(table), int(np.count_nonzero(is_used)), int(unreadable)
+    return InputPart(rows, faults, *counts, fen)
 
 
 def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, np.ndarray]:
@@ -351,12 +359,6 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
     )
     found = read_rows(paths, options, events)
     say(f"Games: {found.games}")
-    if found.faults:
-        say(f"{counted(len(found.faults), 'game')} could not be read, left out:")
-        for path, fault in found.faults[:SHOWN_FAULTS]:
-            say(f"  {sources.name_of(path)}, {fault}")
-        if len(found.faults) > SHOWN_FAULTS:
-            say(f"  and {len(found.faults) - SHOWN_FAULTS} more")
     if found.games < ENOUGH_GAMES:
         say(
             f"{found.games} games are too few to learn from safely: about {ENOUGH_GAMES} would do. What they teach "

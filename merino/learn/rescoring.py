@@ -176,7 +176,9 @@ def _checksum(name: Sequence[int], scores: bytes) -> bytes:
     return sealed.checksum(np.array([tuple(name)], dtype=_NAME).tobytes(), scores).encode()
 
 
-def searched_positions(paths: Sequence[Path], rescore: Rescore, events: request.Events) -> Iterator[np.ndarray]:
+def searched_positions(
+    paths: Sequence[Path], rescore: Rescore, events: request.Events, left_out: sources.LeftOut
+) -> Iterator[np.ndarray]:
     """Ten resolved positions of each game of PGN files with the scores of searches, SCORED[n] at a time.
 
     The scores are kept in a file next to the games, so that a stopped run continues. Raises LearnError.
@@ -184,19 +186,25 @@ def searched_positions(paths: Sequence[Path], rescore: Rescore, events: request.
     selection = request.Selection(positions=request.Quiet.RESOLVED, per_game=10)  # a search takes a millisecond
     weights = defaults()
     games_before = found = 0
-    for path in paths:
+    for path in paths:  # what cannot be read is found before the searches
         with sources.open_source(path) as source:
             if source.is_passing or source.holds_positions():
                 raise request.LearnError(
                     f"--rescore searches the positions of games: '{source.name}' is no file of PGN"
                 )
+            for _ in source.lines():
+                pass
+    for path in paths:
+        with sources.open_source(path) as source:
             made_from = f"source {sources.digest(path)}; {chosen.described(selection, weights)}"
             with ScoreFile(Path(f"{path}{ENDING}"), rescore, made_from) as scores:
 
-                def searched(piece: pgn_games.GamesText, file: ScoreFile = scores) -> tuple[chosen.PositionBlock, int]:
+                def searched(
+                    piece: pgn_games.GamesText, file: ScoreFile = scores
+                ) -> tuple[chosen.PositionBlock, pgn_games.Games]:
                     games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before)
                     block = chosen.refined(chosen.block_of_games(games), selection, weights)
-                    return replace(block, scores=file.scores_of(piece.games_before, block.positions)), len(games)
+                    return replace(block, scores=file.scores_of(piece.games_before, block.positions)), games
 
                 if scores.known:
                     events.say(f"Using {scores.known} scores from file '{scores.path}'")
@@ -209,7 +217,8 @@ def searched_positions(paths: Sequence[Path], rescore: Rescore, events: request.
                     taken = block.chosen(np.abs(block.scores.astype(np.int64)) <= packed.MAX_SCORE)
                     of, results = games_before + taken.game.astype(np.int64), np.rint(2 * taken.results[taken.game])
                     yield packed.scored(taken.positions, packed.pack(taken.positions, taken.scores, results, of))
-                    found, games_before = found + len(block), games_before + games
+                    left_out.add(path, games.faults(needs_result=True))
+                    found, games_before = found + len(block), games_before + len(games)
     if not found:
         names = ", ".join(sources.name_of(path, True) for path in paths)
         raise request.LearnError(f"no finished game with a usable position in {names}")

@@ -64,14 +64,17 @@ def run_positions(arguments: Sequence[str]) -> int:
             parser.error(f"argument --split: {error}")
     if (asked.shuffle or asked.split) and asked.out is None:
         raise command.UsageError("--shuffle and --split need --out")
+    left_out = sources.LeftOut()
     with writing(command.CommandError):
         files = sources.find_files(args.files)
         if asked.out is None:
-            counts = packed_files.count_positions(_positions([path], asked) for path in files)
-            lines = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
+            counts = packed_files.count_positions(_positions([path], asked, left_out) for path in files)
+            plain, lines = _as_plain(counts), [*_lines(counts)]
         else:
-            lines = _convert(files, asked.out, asked, args.json)
-    print("\n".join(lines))
+            plain, lines = _convert(files, asked.out, asked, left_out)
+    for line in () if args.quiet else left_out.lines():
+        print(line, file=sys.stderr)
+    print(json.dumps(plain | left_out.as_json()) if args.json else "\n".join(lines))
     return 0
 
 
@@ -99,42 +102,48 @@ def _parser() -> shared.Parser:
     return parser
 
 
-def _positions(files: Sequence[Path], asked: Asked) -> Iterator[np.ndarray]:
+def _positions(files: Sequence[Path], asked: Asked, left_out: sources.LeftOut) -> Iterator[np.ndarray]:
     """The positions of files, PACKED[n] at a time, or SCORED[n] for text; with --rescore searched again."""
     with_colours = asked.out is not None and packed_files.is_text(asked.out)
     if asked.rescore:
         rescore = rescoring.Rescore(asked.rescore, load_chosen(asked.weights, asked.net))
         remark = shared.unless_quiet(partial(print, file=sys.stderr), asked.is_quiet)
         events = request.Events(remark, terminal.Progress(shared.progress_stream(asked.is_quiet)))
-        found = rescoring.searched_positions(files, rescore, events)
+        found = rescoring.searched_positions(files, rescore, events, left_out)
         return (
             packed_files.rescaled(chunk if with_colours else packed.as_packed(chunk), asked.scale) for chunk in found
         )
     chosen = packed.Filter(asked.max_score, asked.noisy)
 
     def read(path: Path, report: packed_files.Report) -> Iterator[np.ndarray]:
-        return packed_files.packed_positions(path, chosen, report, with_colours)
+        return packed_files.packed_positions(path, chosen, report, with_colours, left_out)
 
-    chunks = _of_each(files, read, asked, "position with a score")
+    chunks = _of_each(files, read, asked, "position with a score", left_out)
     return (packed_files.rescaled(chunk, asked.scale) for chunk in chunks)
 
 
-def _games(files: Sequence[Path], asked: Asked) -> Iterator[scored_games.ScoredGames]:
+def _games(files: Sequence[Path], asked: Asked, left_out: sources.LeftOut) -> Iterator[scored_games.ScoredGames]:
     """The whole games of files that have a score; raises UsageError for options that choose positions."""
     if asked.shuffle or asked.noisy or asked.max_score != packed.MAX_SCORE:
         raise command.UsageError("a file of games holds all positions in order; shuffle and filter when it is read")
 
     def with_a_score(path: Path, report: packed_files.Report) -> Iterator[scored_games.ScoredGames]:
-        for games in packed_files.games_with_scores(path, report):
+        for games in packed_files.games_with_scores(path, report, left_out):
             scored = np.append(0, np.cumsum(games.scores != pgn_tokens.NO_SCORE))[games.firsts]
-            yield games.chosen(np.diff(scored) > 0)
+            has_scores = np.diff(scored) > 0
+            left_out.count(path, int((~has_scores).sum()), sources.NO_SCORE, "game")
+            yield games.chosen(has_scores)
 
-    chunks = _of_each(files, with_a_score, asked, "game with scores")
+    chunks = _of_each(files, with_a_score, asked, "game with scores", left_out)
     return (replace(games, scores=scored_games.scaled(games.scores, asked.scale)) for games in chunks)
 
 
 def _of_each(
-    files: Sequence[Path], read: Callable[[Path, packed_files.Report], Iterator[Chunk]], asked: Asked, wanted: str
+    files: Sequence[Path],
+    read: Callable[[Path, packed_files.Report], Iterator[Chunk]],
+    asked: Asked,
+    wanted: str,
+    left_out: sources.LeftOut,
 ) -> Iterator[Chunk]:
     """What `read` finds in the files; raises CommandError for a file in which there is none."""
     progress = terminal.Progress(shared.progress_stream(asked.is_quiet))
@@ -145,13 +154,15 @@ def _of_each(
             yield chunk
         progress.wipe()
         if not found:
-            raise command.CommandError(f"'{path}' holds no {wanted} and a result")
+            raise command.CommandError("\n".join([f"'{path}' holds no {wanted} and a result", *left_out.lines()]))
 
 
-def _convert(files: Sequence[Path], out: Path, asked: Asked, as_json: bool) -> list[str]:
-    """Write positions, or whole games if the name of the output ends in .vf; what is to be printed about it."""
+def _convert(
+    files: Sequence[Path], out: Path, asked: Asked, left_out: sources.LeftOut
+) -> tuple[dict[str, Any], list[str]]:
+    """Write positions, or whole games if the name of the output ends in .vf; what is to be printed, as JSON or text."""
     has_games, (share, second) = scored_games.is_games_file(out), asked.split or (0.0, None)
-    chunks: Iterator[Any] = (_games if has_games else _positions)(files, asked)
+    chunks: Iterator[Any] = (_games if has_games else _positions)(files, asked, left_out)
     targets = [out, second] if second else [out]
     for target in targets:
         check_writable(target)
@@ -168,16 +179,14 @@ def _convert(files: Sequence[Path], out: Path, asked: Asked, as_json: bool) -> l
             for chunk in chunks:
                 writer.add(chunk)
     written = [(path, each) for path, each in zip(targets, (writer, apart), strict=False) if each]
-    if as_json:
-        names = ("positions", "games") if has_games else ("positions",)
-        rows = [{"file": str(path)} | {name: getattr(each, name) for name in names} for path, each in written]
-        return [json.dumps({"files": rows})]
+    names = ("positions", "games") if has_games else ("positions",)
+    rows = [{"file": str(path)} | {name: getattr(each, name) for name in names} for path, each in written]
     lines = list[str]()
     for path, each in written:
         other, positions = "other " if lines else "", f"{each.positions} positions"
         what = f"{each.games} {other}games with {positions}" if has_games else positions
         lines.append(f"{what}{', from other games,' if lines and not has_games else ''} are in '{path}'")
-    return lines
+    return {"files": rows}, lines
 
 
 def _without(chunks: Iterator[Any], share: float, seed: int, apart: packed_files.PositionsWriter) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """`merino account`: the weights of the terms that come nearest to a net."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -11,6 +12,7 @@ from merino.eval.families import find_net, load_net
 from merino.eval.net.family import NetEvaluation
 from merino.formats.packed import unpack
 from merino.formats.packed_files import all_positions
+from merino.formats.sources import LeftOut
 from merino.study import accounts
 
 MAX_POSITIONS = 200_000  # that an account is fitted to, evenly from a file
@@ -39,7 +41,9 @@ def run_account(arguments: Sequence[str]) -> int:
     net = load_net(args.net)
     assert isinstance(net, NetEvaluation)
     if args.positions:
-        records = all_positions(args.positions)
+        records = all_positions(args.positions, left_out := LeftOut())
+        for line in left_out.lines():
+            print(line, file=sys.stderr)
         step = -(-len(records) // MAX_POSITIONS)
         account = accounts.whole_account(net, unpack(records[::step]), args.positions.name)
     elif (found := accounts.account_for(net)) is not None:

@@ -1,6 +1,7 @@
 """`merino net FILE`: a net's shape and training, and the values of the pieces in it."""
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -102,13 +103,16 @@ def positions_of(path: Path | None) -> np.ndarray:
     """The positions to describe a net by, POSITION[n]: some of a file, or the usual ones."""
     if path is None:
         return np.concatenate([parse_fen(fen) for fen in bench.POSITIONS])
-    return packed.unpack(packed_files.evenly(packed_files.all_positions(path), MAX_POSITIONS))
+    records = packed_files.all_positions(path, left_out := sources.LeftOut())
+    for line in left_out.lines():
+        print(line, file=sys.stderr)
+    return packed.unpack(packed_files.evenly(records, MAX_POSITIONS))
 
 
 def _by_regression(path: Path) -> dict[str, float | None]:
     """The values of the pieces in the games of a file, a pawn being 1, by the letters of the pieces."""
     request = games.PointsRequest()
-    source = games.read_source(path, request, lambda *_: None)
+    source = games.read_source(path, request, lambda *_: None, sources.LeftOut())
     found, _ = values.values_of(games.sets_of([source], request)[0], request)
     if not found:
         raise sources.SourceError(f"'{path}' holds too few decided games for a regression")

@@ -18,6 +18,7 @@ from merino.core.common import files
 from merino.core.common.sealed import RowFile
 from merino.formats.packed import PACKED, Filter, PackedError, checked_blocks
 from merino.formats.packed_files import AT_ONCE, Report, is_packed, packed_positions
+from merino.formats.sources import LeftOut
 
 
 class PackedBlocks:
@@ -122,7 +123,10 @@ def spooled(chunks: Iterable[np.ndarray], folder: Path) -> PackedBlocks:
 
 
 def training_positions(
-    paths: Sequence[Path], folder: Path, report: Callable[[Path], Report] | None = None
+    paths: Sequence[Path],
+    folder: Path,
+    report: Callable[[Path], Report] | None = None,
+    left_out: LeftOut | None = None,
 ) -> PackedBlocks:
     """The positions of files, those of games through a filter: packed files where they lie, others by way of `folder`.
 
@@ -133,7 +137,10 @@ def training_positions(
         parts = []
         for path in paths:
             show = report(path) if report else None
-            part = open_blocks(path) if is_packed(path) else spooled(packed_positions(path, Filter(), show), folder)
+            if is_packed(path):
+                part = open_blocks(path)
+            else:
+                part = spooled(packed_positions(path, Filter(), show, left_out=left_out), folder)
             parts.append(opened.enter_context(part))
         found = joined(parts)
         if not len(found):

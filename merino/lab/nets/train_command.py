@@ -112,9 +112,12 @@ def _train(
     shared.check_apart((out, checkpoint, plots.log_of(out)), [*found, source], "train")
     with files.held(out):
         with terminal.Progress(shared.progress_stream(is_quiet)) as show:
+            left_out = sources.LeftOut()
             records = position_blocks.training_positions(
-                found, out.parent, lambda path: partial(show, f"Reading {path.name}")
+                found, out.parent, lambda path: partial(show, f"Reading {path.name}"), left_out
             )
+        for line in () if is_quiet else left_out.lines():
+            print(line, file=sys.stderr)
         with records:
             settings = _settings(request, settings, asked, records, start)
             about = sealed.writable({"files": [path.name for path in found]})

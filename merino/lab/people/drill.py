@@ -402,9 +402,9 @@ def practice_from(
         raise OtherPlayerError(sentence, player.name)
     practice = renewed(old, made_from, exercises_of(player, default(), judge(), most, report))
     if not practice.exercises:
-        count = counted(player.count, "game")
+        count, more = counted(player.count, "game"), player.left_out and f"; {player.left_out}"
         raise errors.StudyError(
-            f"no exercises: {count} of '{player.name}' without a mistake where one move is best{player.left_out_too}"
+            f"no exercises: {count} of '{player.name}' without a mistake where one move is best{more}"
         )
     practice.save(place)
     return practice

@@ -1,12 +1,10 @@
 """The games of one player in a PGN: who is meant, and the positions in which the player had a choice."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from unicodedata import normalize
 
@@ -16,7 +14,7 @@ from merino.core.board import bitboard, makemove, position
 from merino.core.common.errors import number_of
 from merino.core.common.text import did_you_mean, without_controls
 from merino.core.compiled import memory
-from merino.core.compiled.jit import entry
+from merino.core.compiled.jit import entry, kernel
 from merino.engine.search.choice import count_moves
 from merino.formats import pgn_games, pgn_tokens, sources
 from merino.study.errors import StudyError
@@ -24,7 +22,7 @@ from merino.study.errors import StudyError
 SHOWN = 8  # names in an error
 SKIP_MOVES = 5  # of a game: the opening
 MAX_CHOICES = 1000
-_CLOCK = re.compile(rb"\[%clk\s+(\d+):(\d\d):(\d\d(?:\.\d+)?)\]")
+_CLOCK = np.frombuffer(b"[%clk", dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class PlayerGame:
     score: float | None  # the player's share of the point; None without a result
     start: np.ndarray  # POSITION[1]
     moves: np.ndarray  # int16, of both sides
-    clocks: np.ndarray  # seconds left after each move, float64, of both sides; empty where not every move has one
+    clocks: np.ndarray  # seconds left after each move, float64, of both sides; NaN where it has none
 
     @cached_property
     def positions(self) -> np.ndarray:
@@ -69,7 +67,7 @@ class PlayerGames:
     name: str  # as the file spells it
     games: tuple[PlayerGame, ...]
     faulty: int
-    fault: str = ""  # what is wrong with the first of these
+    left_out: str = ""  # sentences about these and the games without moves
 
     @property
     def count(self) -> int:
@@ -80,19 +78,6 @@ class PlayerGames:
     def plies(self) -> int:
         """How often the player was to move after the opening."""
         return sum(len(game.own_plies()) for game in self.games)
-
-    @property
-    def left_out(self) -> str:
-        """A sentence about the games that cannot be read, "" if all can."""
-        if not self.faulty:
-            return ""
-        games = "1 game cannot be read and is" if self.faulty == 1 else f"{self.faulty} games cannot be read and are"
-        return f"{games} left out ({self.fault})"
-
-    @property
-    def left_out_too(self) -> str:
-        """The same as the end of another sentence: "; 1 game cannot be read and is left out (...)"."""
-        return f"; {self.left_out}" if self.faulty else ""
 
     @property
     def rating(self) -> float | None:
@@ -111,33 +96,31 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
     spelt: dict[str, str] = {}  # by what they are compared by
     counts: Counter[str] = Counter()
     found: dict[str, list[PlayerGame]] = {}
-    faults: dict[str, list[str]] = {}
+    faults: dict[str, list[sources.Fault]] = {}
     with sources.open_source(path) as source:
         for text in pgn_games.games_of(source):
             games = pgn_games.play_games(text.data, text.table, 2, text.lines_before)
+            useless = games.useless()
             for index in range(len(games)):
                 white, black = (without_controls(games.tag(index, colour)) for colour in ("White", "Black"))
                 names = spelt.setdefault(folded(white), white), spelt.setdefault(folded(black), black)
-                counts.update(set(filter(None, names)))
+                if index not in useless or useless[index].why == sources.UNREADABLE:
+                    counts.update(set(filter(None, names)))
                 for colour, name in zip((bitboard.WHITE, bitboard.BLACK), names, strict=True):
                     if not _is_meant(name, meant):
                         continue
-                    if games.table["fault"][index] != pgn_games.NO_FAULT:
-                        faults.setdefault(name, []).append(_fault(games, index))
-                    elif games.table["plies"][index]:
+                    if index in useless:
+                        faults.setdefault(name, []).append(useless[index])
+                    else:
                         game = _game(games, index, text.games_before + index + 1, colour, names)
                         found.setdefault(name, []).append(game)
-    name = _who(wanted, counts, path)
-    faulty = faults.get(name, [])
-    if name not in found and faulty:
-        raise StudyError(f"'{path}': no game of '{name}' can be read; {faulty[0]}")
-    return PlayerGames(name, tuple(found.get(name, ())), len(faulty), "".join(faulty[:1]))
-
-
-def _fault(games: pgn_games.Games, index: int) -> str:
-    """What is wrong with this game, which has a fault."""
-    number = int(np.count_nonzero(games.table["fault"][:index] != pgn_games.NO_FAULT))
-    return str(next(islice(games.faults(), number, None)))
+    name, left_out = _who(wanted, counts, path), sources.LeftOut()
+    left_out.add(path, faults.get(name, []))
+    sentence = "; ".join(left_out.lines())
+    if name not in found and sentence:
+        raise StudyError(f"'{path}': no game of '{name}' can be read; {sentence}")
+    unreadable = [fault for fault in faults.get(name, []) if fault.why == sources.UNREADABLE]
+    return PlayerGames(name, tuple(found.get(name, ())), len(unreadable), sentence)
 
 
 def folded(name: str) -> str:
@@ -183,7 +166,8 @@ def _game(games: pgn_games.Games, index: int, number: int, colour: int, names: t
     day = without_controls(games.tag(index, "Date"))
     title = " - ".join(name or "?" for name in names) + (f", {day}" if day.strip("?.") else "")
     first, plies = int(row["first"]), int(row["plies"])
-    text = bytes(games.data[row["text"] : row["end"]])
+    clocks = np.empty(plies)
+    _read_clocks(games.data, int(row["text"]), int(row["end"]), clocks)
     return PlayerGame(
         number=number,
         title=title,
@@ -193,7 +177,7 @@ def _game(games: pgn_games.Games, index: int, number: int, colour: int, names: t
         score=_score(int(row["result"]), colour),
         start=games.starts[row["position"] : row["position"] + 1].copy(),
         moves=games.moves[first : first + plies].copy(),
-        clocks=_clocks(text, plies),
+        clocks=clocks,
     )
 
 
@@ -205,12 +189,35 @@ def _score(result: int, colour: int) -> float | None:
     return whites if colour == bitboard.WHITE else 1 - whites
 
 
-def _clocks(text: bytes, plies: int) -> np.ndarray:
-    found = [
-        3600.0 * number_of(sources.decoded(hours)) + 60 * int(minutes) + float(seconds)
-        for hours, minutes, seconds in _CLOCK.findall(text)
-    ]
-    return np.array(found if len(found) == plies else [], dtype=np.float64)
+@entry
+def _read_clocks(data, at, end, clocks):
+    """Fill float64[plies] with the seconds left behind each move of a game, NaN where there is no clock."""
+    clocks[:] = np.nan
+    _, _, at, _ = pgn_tokens.next_token(data, at, end)
+    for ply in range(len(clocks)):
+        _, start, after, _ = pgn_tokens.next_token(data, at, end)
+        comment, stop = pgn_tokens.next_comment(data, at, start)
+        while comment < start:
+            for place in range(comment, stop):
+                if data[place] == ord("[") and pgn_tokens.matches(data, place, stop, _CLOCK):
+                    clocks[ply] = _seconds_at(data, place + len(_CLOCK), stop)
+            comment, stop = pgn_tokens.next_comment(data, stop, start)
+        at = after
+
+
+@kernel
+def _seconds_at(data, at, end):
+    """The seconds of a clock: 1:02:03.5, 2:03 or 0:2:3; NaN for anything else."""
+    at, seconds, parts = pgn_tokens.skip_space(data, at, end), 0.0, 0
+    while parts < 3:
+        after, number, unit = pgn_tokens.number_at(data, at, end)
+        if after < 0 or number < 0:
+            return np.nan
+        seconds, parts, at = 60 * seconds + number / unit, parts + 1, after + 1
+        if after == end or data[after] != ord(":"):
+            break
+    after = pgn_tokens.skip_space(data, after, end)
+    return seconds if parts > 1 and after < end and data[after] == ord("]") else np.nan
 
 
 @dataclass(frozen=True)

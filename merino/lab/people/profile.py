@@ -150,7 +150,7 @@ class Profile:
     openings: tuple[OpeningRecord, ...]
     mistakes: MistakeCounts
     faulty: int  # games that could not be read
-    left_out: str  # a sentence about them, "" if there are none
+    left_out: str  # sentences about them and the games without moves, "" if there are none
 
 
 def as_object(value: Any) -> Any:
@@ -188,7 +188,7 @@ def profile_of(
         raise errors.StudyError(
             f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
             f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
-            f"{player.left_out_too}"
+            f"{player.left_out and f'; {player.left_out}'}"
         )
     losses = losses_of(player, choices, judge, partial(report, "Judging moves"))
     found = mistakes_of(player, choices, losses, judge, partial(report, "Looking into mistakes"))
@@ -272,7 +272,7 @@ def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
         "with Black": colours != WHITE,
     }
     places = zip((player.games[index] for index in choices.games.tolist()), choices.plies.tolist(), strict=True)
-    left = np.array([game.clocks[ply - 2] if len(game.clocks) else math.nan for game, ply in places])
+    left = np.array([game.clocks[ply - 2] for game, ply in places])
     if not np.isnan(left).all():
         named |= {"a minute or more left": left >= 60, "less than a minute left": left < 60}
     return moves.groups(named.items())

@@ -59,7 +59,7 @@ def render(profile: Profile) -> str:
     rating = "" if profile.rating is None else f", rating {profile.rating}"
     amount = f"{text.counted(profile.games, 'game')}, {text.counted(profile.moves, 'move')} after the opening"
     lines = [f"{profile.player}{rating}: {amount}, judged by {profile.judge}"]
-    if profile.faulty:
+    if profile.left_out:
         lines.append(profile.left_out)
     parts = {
         "What your moves lose: of a point a move; a mistake loses a tenth or more": list(_groups(profile.parts)),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from merino.app.console import shared
 from merino.core.common import command, options, terminal
-from merino.formats.sources import SourceError, find_files, plain_name
+from merino.formats.sources import LeftOut, SourceError, find_files, plain_name
 from merino.lab import pictures
 from merino.lab.points import games, report
-from merino.lab.points.games import Draws, PointsRequest, PointsSource, Wanted
+from merino.lab.points.games import Draws, PointsRequest, Wanted
 from merino.lab.points.values import values_of
 from merino.study.errors import StudyError
 
@@ -27,16 +27,17 @@ def run_points(arguments: Sequence[str]) -> int:
     pictures.check_picture(args.plot, "points")
     if args.matrix:
         shared.check_output(args.matrix, "points")
+    left_out = LeftOut()
     with command.errors_named("points", SourceError, StudyError):
         files = find_files(args.files)
         shared.check_apart([args.matrix, args.plot], files, "points")
         with terminal.Progress(stream) as show:
-            sources = [games.read_source(path, request, show) for path in files]
-        for source in () if args.quiet else sources:
-            _print_faults(source)
-        sets, left_out = games.sets_of(sources, request)
-    if left_out and not args.quiet:
-        print(f"smaller sets, not shown (--min-games, --top): {left_out}", file=sys.stderr)
+            sources = [games.read_source(path, request, show, left_out) for path in files]
+        for line in () if args.quiet else left_out.lines():
+            print(line, file=sys.stderr)
+        sets, smaller = games.sets_of(sources, request)
+    if smaller and not args.quiet:
+        print(f"smaller sets, not shown (--min-games, --top): {smaller}", file=sys.stderr)
     if args.plot and len(sets) > report.MAX_SETS:
         raise command.CommandError(
             f"points: a picture shows at most {report.MAX_SETS} sets, not {len(sets)}; see --top"
@@ -57,7 +58,7 @@ def run_points(arguments: Sequence[str]) -> int:
     if args.plot:
         shared.write_output(args.plot, report.draw(values, pictures.ending_of(args.plot)), "points")
     if args.json:
-        objects = [report.as_object(points) for points in values]
+        objects = [report.as_object(points) | left_out.as_json() for points in values]
         print(json.dumps(objects if request.by or len(sources) > 1 else objects[0]))
     else:
         print(report.render(values))
@@ -83,10 +84,3 @@ def points_parser() -> shared.Parser:
     shared.add_json(parser, "print one JSON object, or a list of them for several sets")
     shared.add_quiet(parser)
     return parser
-
-
-def _print_faults(source: PointsSource) -> None:
-    if source.faults:
-        print(f"{source.label}: games left out: {len(source.faults)}, the first at {source.faults[0]}", file=sys.stderr)
-    if source.unfinished:
-        print(f"{source.label}: games without a result, which count as drawn: {source.unfinished}", file=sys.stderr)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 from unicodedata import normalize
@@ -385,23 +386,22 @@ def _same_word(one: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class PointsSource:
-    """A file as read: `faults` of games left out, and the number of `unfinished` games, which count as drawn."""
+    """A file as read."""
 
     label: str
     vectors: Vectors
-    faults: Sequence[pgn_games.Fault] = ()
-    unfinished: int = 0
 
 
-def read_source(path: Path, request: PointsRequest, progress: ShowShare) -> PointsSource:
+def read_source(path: Path, request: PointsRequest, progress: ShowShare, left_out: sources.LeftOut) -> PointsSource:
     """The vectors of a file, with the tags of its games if the request needs them.
 
-    Raises SourceError, and StudyError if a matrix lacks something that was asked for.
+    A remark says how many games have no result. Raises SourceError, and StudyError if a matrix lacks something that was
+    asked for.
     """
     by_phase = request.by is By.PHASE
     with_tags = bool(request.filters) or request.by is not None and not by_phase
 
-    def part_of(text: pgn_games.GamesText) -> tuple[Vectors, list[pgn_games.Fault], int]:
+    def part_of(text: pgn_games.GamesText) -> tuple[Vectors, list[sources.Fault], int]:
         games = pgn_games.play_games(text.data, text.table, 1, text.lines_before)
         vectors, numbers = vectors_of_games(games, request.features, by_phase)
         if with_tags:
@@ -421,11 +421,14 @@ def read_source(path: Path, request: PointsRequest, progress: ShowShare) -> Poin
             parts.append(part)
             progress(f"Reading {stream.name}", stream.done)
     vectors, faults, unfinished = zip(*parts, strict=True)
+    label = sources.name_of(path)
+    left_out.add(path, chain.from_iterable(faults))
+    if sum(unfinished):
+        left_out.remarks.append(f"{label}: games without a result, which count as drawn: {sum(unfinished)}")
     if not sum(part.games for part in vectors):
-        raise sources.SourceError(f"{sources.name_of(path, quoted=True)} holds no game that can be read")
-    return PointsSource(
-        sources.name_of(path), joined(vectors), [each for part in faults for each in part], sum(unfinished)
-    )
+        fault = f"{sources.name_of(path, quoted=True)} holds no game that can be read"
+        raise sources.SourceError("\n".join([fault, *left_out.lines()]))
+    return PointsSource(label, joined(vectors))
 
 
 def sets_of(files: Sequence[PointsSource], request: PointsRequest) -> tuple[Sequence[tuple[str, Vectors]], int]:

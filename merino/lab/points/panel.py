@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from merino.app.explorer import channel, games, state
+from merino.formats.sources import LeftOut
 from merino.lab.points.games import PointsRequest, read_source, sets_of
 from merino.lab.points.report import as_object
 from merino.lab.points.values import values_of
@@ -18,11 +19,11 @@ def points(fields: state.Fields, _: state.ServerState, say: channel.Say, stop: c
 
     with games.sent_games(fields, joined=True) as sent:
         request = PointsRequest()
-        source = read_source(sent.paths[0], request, show)
+        source = read_source(sent.paths[0], request, show, left_out := LeftOut())
         say({"type": "progress", "what": "Fitting", "done": None})
         values = values_of(sets_of([replace(source, label=sent.title)], request)[0], request)[0]
     if not values:
         raise state.RequestError(
             "too few games to fit: two decided games are needed, one of them with a pawn more on one side"
         )
-    return {"type": "done", "points": as_object(values[0])}
+    return {"type": "done", "points": as_object(values[0]) | left_out.as_json()}

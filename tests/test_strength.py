@@ -23,6 +23,7 @@ from tools.calibrate_strength import digest
 from tools.calibration_games import NET
 
 QUIET = POSITIONS[4]
+QUEENS = "1q2B2q/2q1B1q1/3qkq2/1r1nr1RQ/3QKQ2/2Q3Q1/1Q2n2Q/Q3n3 w - - 0 10"  # where exchanges have no end
 HANGING_QUEEN = "4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1"
 
 
@@ -158,6 +159,14 @@ def test_nodes_are_what_weak_play_is_allowed_and_not_time(
     searcher.strength = levels.at_elo(elo)
     line = searcher.search(Position(QUIET), limits).line
     assert line.nodes < most and line.time_ms < 5000
+
+
+def test_a_search_too_short_for_any_move_is_worth_the_evaluation(searcher: Searcher) -> None:
+    position, scores = Position(QUEENS), np.zeros(1, dtype=np.int64)
+    record, past = searcher._workers[0].record, np.zeros(0, dtype=np.uint64)
+    searcher._stop_flag[0] = 0
+    chooser.search_all(record, position.record, past, 16, 9, 100, scores)
+    assert scores[0] == default().scores(position.record)[0] != 0
 
 
 def test_a_choice_that_is_stopped_at_once_is_a_legal_move(searcher: Searcher) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from merino.core.board import bitboard, movegen, position
 from merino.core.common import files, sealed, work
 from merino.core.compiled.jit import entry
-from merino.engine.search import choice, limits, transposition, worker
+from merino.engine.search import choice, iterative_deepening, limits, transposition, worker
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.weights import defaults
 from merino.formats import packed, pgn_games, pgn_tokens, sources
@@ -70,8 +70,9 @@ class Rescore:
         _local.worker.set_evaluation(self.evaluation)
         _local.worker.forget()
         _local.table.clear()
-        found = np.zeros(len(positions), dtype=np.int64)
-        choice.search_all(_local.worker.record, positions, NO_PAST, self.nodes, limits.MAX_PLY - 1, found)
+        found, record = np.zeros(len(positions), dtype=np.int64), _local.worker.record
+        first, deepest = iterative_deepening.MIN_NODES, limits.MAX_PLY - 1
+        choice.search_all(record, positions, NO_PAST, self.nodes, deepest, first, found)
         if stop[0]:
             raise RescoringStoppedError
         return _encoded(np.where(positions["side"] == bitboard.WHITE, found, -found))

@@ -27,7 +27,7 @@ from merino.core.board.position import POSITION, side_to_move
 from merino.core.common.about import SHIPPED
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import load_word
-from merino.engine.search.iterative_deepening import deepen, set_root
+from merino.engine.search.iterative_deepening import MIN_NODES, deepen, set_root
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from merino.engine.search.state import PAST
@@ -172,8 +172,10 @@ def _note_castling(position, move, habits):
 
 
 @entry
-def search_all(records, positions, past, nodes, last_depth, scores):
+def search_all(records, positions, past, nodes, last_depth, first, scores):
     """Fill `scores`, int64[n], with those of POSITION[n] for the side to move, each from a search of `nodes` nodes.
+
+    The first iteration of each may use `first` nodes.
 
     `past`, uint64[m], are the keys of the game before, the same for all: a position that occurs there is a draw. One
     without a legal move is lost or drawn. Ends early when the stop flag is set. Returns the nodes of all searches.
@@ -193,7 +195,7 @@ def search_all(records, positions, past, nodes, last_depth, scores):
         scores[index] = 0
         if not _has_occurred(keys):
             set_root(s, position, keys, len(keys), age_of(index))
-            scores[index] = deepen(s, nodes, last_depth)[1]
+            scores[index] = deepen(s, nodes, last_depth, first)[1]
             total += s.nodes
     return total
 
@@ -222,10 +224,11 @@ def has_bare_king(position: Position, side: int) -> bool:
 
 
 class ChosenMove(NamedTuple):
-    """A move, and the nodes that the choice took."""
+    """A move, the nodes that the choice took, and whether it saw all that a player of this strength sees."""
 
     move: Move
     nodes: int
+    is_whole: bool = True
 
 
 class Chooser:
@@ -253,7 +256,7 @@ class Chooser:
         """One of the allowed legal moves, drawn by its chance for a player of this strength.
 
         Known openings are mostly followed, and a mate that is seen is played. `last_depth` and `most_nodes` bound the
-        searches; that of the shallowest sight is made in any case.
+        searches; sights that take more nodes are left out.
         """
         known = {move: count for move, count in known_moves(position).items() if move in allowed}
         if known and random.random() < KNOWN_SHARE:
@@ -267,20 +270,22 @@ class Chooser:
         past = np.array(position.keys[-PAST:], dtype=np.uint64)
         self._worker.forget()
         self._table.clear()
-        kept, total = np.arange(len(moves)), 0
-        for number, (nodes, weight) in enumerate(
-            zip((*SIGHTS, *DEEP_SIGHTS), strength.sights(self._kind), strict=False)
-        ):
-            if number and (weight == 0 or (most_nodes is not None and total + nodes * len(kept) > most_nodes)):
+        kept, total, is_whole = np.arange(len(moves)), 0, True
+        for nodes, weight in zip((*SIGHTS, *DEEP_SIGHTS), strength.sights(self._kind), strict=False):
+            share = MIN_NODES if most_nodes is None else (most_nodes - total) // len(kept)
+            if weight == 0 or (most_nodes is not None and share < nodes):
+                is_whole = is_whole and weight == 0
                 continue
-            scores = np.zeros(len(kept), dtype=np.int64)
-            total += search_all(self._worker.record, children[kept], past, nodes, max(1, last_depth - 1), scores)
+            scores, depth = np.zeros(len(kept), dtype=np.int64), max(1, last_depth - 1)
+            first = min(MIN_NODES, share)
+            total += search_all(self._worker.record, children[kept], past, nodes, depth, first, scores)
             if self._stop_flag[0]:
+                is_whole = False
                 break
             if (-scores).max() >= MATE_IN_MAX_PLY:
-                return ChosenMove(Move(int(moves[kept[np.argmin(scores)]])), total)
+                return ChosenMove(Move(int(moves[kept[np.argmin(scores)]])), total, is_whole)
             chances = expected_scores(-scores, self._k)
             likings[kept] += weight * (chances - chances.max())
             kept = kept[likings[kept] >= likings[kept].max() - _WORTH_A_LOOK]
         weights = np.exp(likings[kept] - likings[kept].max())
-        return ChosenMove(Move(random.choices(moves[kept].tolist(), weights.tolist())[0]), total)
+        return ChosenMove(Move(random.choices(moves[kept].tolist(), weights.tolist())[0]), total, is_whole)

@@ -11,6 +11,7 @@ from merino.core.compiled.jit import kernel
 from merino.core.compiled.memory import call_at, clear_record, copy_record
 from merino.engine.search.limits import KNOWN_WIN
 from merino.engine.search.state import INFINITE, NO_SCORE, PAST
+from merino.engine.search.static_eval import static_evaluation
 
 NO_LIMIT = 1 << 62
 MIN_NODES = 1000  # whatever the limit, so that there is a move to play
@@ -80,15 +81,15 @@ def search_root(s, alpha, beta, depth):
 
 
 @kernel
-def deepen(s, nodes, last_depth):
+def deepen(s, nodes, last_depth, first=MIN_NODES):
     """Search the root within `nodes` and `last_depth`; returns best move, its score for the side to move, depth.
 
-    There must be a legal move. The first iteration may use MIN_NODES; if even that finds no best move, the result is
-    the first legal move with score 0. The result of an interrupted iteration counts.
+    There must be a legal move. The first iteration may use `first` nodes; if even that finds no best move, the result
+    is the first legal move with the static evaluation. The result of an interrupted iteration counts.
     """
     generate(s.positions[0], s.moves[0], ALL, FULL)
-    best, best_score, guess, depth = np.int64(s.moves[0, 0]), np.int64(0), np.int64(NO_SCORE), 1
-    s.node_limit = max(MIN_NODES, nodes)
+    best, best_score, guess, depth = np.int64(s.moves[0, 0]), np.int64(NO_SCORE), np.int64(NO_SCORE), 1
+    s.node_limit = max(first, nodes)
     while depth <= last_depth:
         if depth == 2:
             s.node_limit = nodes
@@ -106,4 +107,6 @@ def deepen(s, nodes, last_depth):
         if s.stopped:
             break
         depth += 1
+    if best_score == NO_SCORE:
+        best_score = static_evaluation(s, 0)
     return best, best_score, depth - 1

@@ -126,13 +126,15 @@ class Line(NamedTuple):
 class SearchResult:
     """The result of a search: the best move (None if there is no legal move), a move to ponder on, the last line.
 
-    `position` is what was searched, for notebooks, which draw it.
+    `position` is what was searched, for notebooks, which draw it. `is_short`: limits left out some of what a player of
+    this strength sees, so the move is weaker.
     """
 
     best: int | None
     ponder: int | None
     line: Line | None
     position: Position | None = field(default=None, repr=False, compare=False)
+    is_short: bool = field(default=False, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
         """What Jupyter shows: the board with the best move, the score, and the line."""

@@ -114,6 +114,7 @@ class MoveClock:
 BOUNDS_AFTER_MS = 3000  # earlier, reports of bounds and of the current move would only flicker
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
 SHOWN_NODES = 1000  # of the search that gives a move of weakened play its score and line
+KEPT_NODES = 250  # for that search, where nodes are limited
 TECHNIQUE_NODES = 20_000  # against a bare king, where even a weak player knows how to mate
 
 LineReport = Callable[[Line], None]
@@ -173,6 +174,7 @@ class SearchRun:
         self.depth = 0
         self.judged: tuple[Score, int, int, bool] | None = None  # what `_is_enough` takes of the last whole iteration
         self.is_chosen = False  # whether weakened play has chosen the move
+        self.is_short = False  # whether limits left out what its strength sees
         self.choice_nodes = 0  # that it took
         self.last: Line | None = None
         self.lock = threading.Lock()
@@ -201,7 +203,7 @@ class SearchRun:
         self._finish(threads)
         self._wait_for_release()
         pv = self.last.pv if self.last else ()
-        return SearchResult(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last, self.position)
+        return SearchResult(pv[0] if pv else None, pv[1] if pv[1:] else None, self.last, self.position, self.is_short)
 
     def start_clock(self, first: int = 0) -> None:
         """Start the time limits now, where the search has visited its first nodes."""
@@ -240,7 +242,7 @@ class SearchRun:
             self.conditions.table.clear()  # of results that pruning may have got wrong
         self.conditions.table.begin_search()
         for worker in self.workers:
-            worker.set_root(self.position, full_width=self.limits.mate is not None)
+            self.static = worker.set_root(self.position, full_width=self.limits.mate is not None)
             worker.set_tablebases(None if self.conditions.advised or self.chooser else self.conditions.tablebases)
             worker.allow(None)
 
@@ -279,20 +281,20 @@ class SearchRun:
         if self.chooser is None or choice.has_bare_king(self.position, 1 - self.position.turn):
             return allowed
         c, last = self.conditions, self._last_depth()
-        limit = min(self._node_limits(), default=None)
+        limits = [max(iterative_deepening.MIN_NODES, limit) - KEPT_NODES for limit in self._node_limits()]
         assert c.strength is not None  # where there is a chooser
-        move, self.choice_nodes = self.chooser.choose(self.position, allowed, c.strength, c.random, last, limit)
-        self.is_chosen = True
-        return [move]
+        chosen = self.chooser.choose(self.position, allowed, c.strength, c.random, last, min(limits, default=None))
+        self.is_chosen, self.choice_nodes, self.is_short = True, chosen.nodes, not chosen.is_whole
+        return [chosen.move]
 
     def _deepen(self, allowed: list[Move], is_restricted: bool) -> None:
         """Iterative deepening on the main thread."""
         lines = min(self.conditions.multipv, len(allowed))
-        self.last = Line(1, 0, 1, Score(0), "", 0, 0, 0, 0, (allowed[0],))  # for a search that is stopped at once
+        self.last = Line(0, 0, 1, self.static, "", 0, 0, 0, 0, (allowed[0],))  # for a search that is stopped at once
         previous: list[RootLine] = []
         stable, best = 0, 0
         if self.limits.nodes is not None:
-            self.main.limit_nodes(max(iterative_deepening.MIN_NODES, self.limits.nodes))
+            self.main.limit_nodes(max(1, max(iterative_deepening.MIN_NODES, self.limits.nodes) - self.choice_nodes))
         for depth in range(1, self._last_depth() + 1):
             self.depth = depth
             if depth == 2:  # a first iteration ends in any case

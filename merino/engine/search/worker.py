@@ -15,6 +15,7 @@ from merino.engine.search import iterative_deepening, state
 from merino.engine.search.alpha_beta import alpha_beta, quiescence
 from merino.engine.search.limits import MAX_PLY, Score
 from merino.engine.search.parameters import parameters_for
+from merino.engine.search.static_eval import static_evaluation
 from merino.engine.search.tablebase_probe import TablebaseProbe
 from merino.engine.search.transposition import TranspositionTable
 from merino.eval.evaluation import Evaluation
@@ -31,6 +32,7 @@ def link(records):
 @entry
 def _set_root(records, positions, keys, age):
     iterative_deepening.set_root(records[0], positions[0], keys, len(keys), age)
+    return static_evaluation(records[0], 0)
 
 
 @entry
@@ -105,11 +107,15 @@ class Worker:
         """Clear everything left by earlier searches, except the table."""
         state.forget(self.record)
 
-    def set_root(self, position: Position, full_width: bool) -> None:
-        """Prepare to search `position` without a limit; `full_width` searches without speculative pruning."""
+    def set_root(self, position: Position, full_width: bool) -> Score:
+        """Prepare to search `position` without a limit; `full_width` searches without speculative pruning.
+
+        Returns its evaluation for the side to move, without any search.
+        """
         keys = np.array(position.keys[-1 - state.PAST :], dtype=np.uint64)
-        _set_root(self.record, position.record, keys, self._table.age)
+        static = _set_root(self.record, position.record, keys, self._table.age)
         self.record[0]["full_width"] = full_width
+        return Score(static)
 
     def limit_nodes(self, nodes: int) -> None:
         """Stop the search after this many nodes."""

@@ -19,6 +19,7 @@ from merino.engine.uci.session import OptionSetting, UciSession
 from merino.eval.evaluation import Evaluation
 
 AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+FOOLS_MATE = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2"  # Black mates
 
 
 class Session:
@@ -67,10 +68,10 @@ def test_readyok_does_not_wait_for_the_compiler_longer_than_a_gui_allows(session
 def test_a_warm_start_says_nothing(warm, monkeypatch):
     monkeypatch.setattr(cold_start, "WARM_READY_SECONDS", 0.1)
     warm.cold.wait_until_ready()  # and gives up, as a GUI waits no longer
-    assert not warm.cold.is_ready
+    assert not warm.cold.is_ready()
     warm.loaded.set()
     warm.cold.wait_until_ready()
-    assert warm.cold.is_ready
+    assert warm.cold.is_ready()
     assert warm.stream.getvalue() == b""
 
 
@@ -92,12 +93,14 @@ def test_a_warm_start_is_cold_once_code_is_compiled(warm, monkeypatch):
     waiting.start()
     warm.cold.judge(is_compiled=False)
     waiting.join(5)
-    assert not waiting.is_alive() and not warm.cold.is_ready
+    assert not waiting.is_alive() and not warm.cold.is_ready()
     warm.cold.position("startpos moves e2e4 e7e5 d1h5 e8e7")
     assert "bestmove h5e5" in warm.go("wtime 1000 btime 1000")
 
 
-def test_the_time_until_the_search_begins_is_taken_from_the_clock(monkeypatch):
+@pytest.mark.parametrize(("words", "most"), [("", 8500), ("ponder ", 9500)])
+def test_the_time_until_the_search_begins_is_taken_from_the_clock(words, most, monkeypatch):
+    loaded = threading.Event()
     session = UciSession(output.Output(io.BytesIO()))
     session._runtime = fake = unittest.mock.MagicMock()
     fake.book_move.return_value = None
@@ -105,13 +108,17 @@ def test_the_time_until_the_search_begins_is_taken_from_the_clock(monkeypatch):
     fake.searcher.nodestime = 0
     session.position = Position()
     session.cold.judge(is_compiled=True)
-    monkeypatch.setattr(session, "_load", lambda: (time.sleep(0.5), session._loaded.set()))
-    commands.run(session, commands.COMMANDS["go"], "wtime 10000 btime 20000 movetime 3000")
+    monkeypatch.setattr(session, "_load", lambda: (loaded.wait(), session._loaded.set()))
+    commands.run(session, commands.COMMANDS["go"], f"{words}wtime 10000 btime 20000 movetime 3000")
+    time.sleep(1.0)
+    session.ponder_hit()  # the clock of a `go ponder` runs from here on
+    threading.Timer(0.5, loaded.set).start()
     session.cold.wait()
     (_, limits, *_), _ = fake.searcher.start.call_args
     white, black = limits.time
+    assert not limits.ponder
     assert white is not None and black is not None and limits.movetime is not None
-    assert white <= 9500 and white == black - 10_000 == limits.movetime + 7000
+    assert most - 900 < white <= most and white == black - 10_000 == limits.movetime + 7000
 
 
 class Engine:
@@ -158,14 +165,45 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     found.loaded.set()
 
 
-@pytest.mark.parametrize("go", ["movetime 1000", "wtime 1000 btime 1000", "depth 1"])
-def test_a_compiled_engine_never_plays_a_fallback_move(go, loading):
+@pytest.mark.parametrize("go", ["movetime 9000", "wtime 1 btime 9000", "wtime 0 btime 0 depth 1 infinite", "depth 1"])
+def test_a_compiled_engine_plays_no_fallback_move_while_its_clock_lasts(go, loading):
     loading.say("position startpos moves e2e4", f"go {go}")
     time.sleep(0.5)
     assert loading.stream.getvalue() == b""
-    said = loading.load()
+    loading.loaded.set()
+    loading.session.finish()
+    said = loading.until_bestmove()
     assert "compiling" not in said and " nodes " in said and " pv " in said
     assert chess.Move.from_uci(said.split("bestmove ")[1].split()[0]) in chess.Board(AFTER_E4).legal_moves
+
+
+@pytest.mark.parametrize(
+    ("lines", "low", "high"),
+    [
+        (["go wtime 1 btime 1500"], 0.5, 1.5),
+        (
+            ["position fen rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2", "go wtime 1 btime 1500"],
+            0.5,
+            1.5,
+        ),
+        (["go wtime 90000 btime 0 winc 9 binc 9"], 0.0, 0.5),
+        (["go ponder wtime 90000 btime 1500", "ponderhit"], 0.5, 1.5),
+        (["go infinite", "stop"], 1.0, 2.0),
+        (["go wtime 90000 btime 90000", "ucinewgame"], 1.0, 2.0),
+    ],
+)
+def test_a_move_comes_before_the_clock_falls_however_slowly_the_engine_is_loaded(
+    lines, low, high, loading, monkeypatch
+):
+    monkeypatch.setattr(cold_start, "STOPPED_SECONDS", 1.0)
+    began = time.perf_counter()
+    loading.say("position startpos moves f2f3 e7e5 g2g4", *lines)
+    loading.session.cold.wait()
+    assert low < time.perf_counter() - began < high
+    said = loading.stream.getvalue().decode()
+    assert said.count("bestmove") == 1 and said.endswith("bestmove d8h4\n")
+    loading.say("go depth 1")
+    assert "bestmove d8h4" in loading.load().split("\n", 2)[2]  # the engine has the position, too
 
 
 def test_stop_and_isready_are_heard_while_a_go_waits_until_the_engine_is_loaded(loading):
@@ -175,21 +213,30 @@ def test_stop_and_isready_are_heard_while_a_go_waits_until_the_engine_is_loaded(
     assert chess.Move.from_uci(said.split("bestmove ")[1].split()[0]) in chess.Board(AFTER_E4).legal_moves
 
 
-def test_quit_ends_at_once_while_a_go_waits_until_the_engine_is_loaded(loading):
-    loading.say("go depth 3")
-    loading.do(loading.session.close, 1000)  # as long as it might wait
-    assert loading.stream.getvalue() == b""
+@pytest.mark.parametrize("is_loaded_in_time", [True, False])
+def test_a_go_that_waits_for_the_engine_is_answered_before_quit(is_loaded_in_time, loading, monkeypatch):
+    monkeypatch.setattr(cold_start, "STOPPED_SECONDS", 4.0 if is_loaded_in_time else 0.2)
+    loading.say("position startpos moves f2f3 e7e5 g2g4", "go depth 3")
+    threading.Timer(0.5 if is_loaded_in_time else 20.0, loading.loaded.set).start()
+    loading.do(loading.session.close)
+    said = loading.stream.getvalue().decode()
+    assert said.count("bestmove d8h4") == 1 and (" nodes " in said) == is_loaded_in_time
 
 
-def test_the_end_of_input_while_the_engine_is_loaded_still_gets_a_move(loading):
-    loading.say("position startpos moves e2e4", "go infinite")
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [(["go infinite"], ""), (["go ponder depth 4"], ""), (["go ponder depth 9", "ponderhit"], "info depth 9 ")],
+)
+def test_at_the_end_of_input_a_limited_search_is_done_and_any_other_gives_its_move(lines, shown, loading):
+    loading.say("position startpos moves e2e4", *lines)
     ending = threading.Thread(target=loading.session.finish, daemon=True)
     ending.start()
     ending.join(0.3)
     assert ending.is_alive()
-    assert loading.load().count("bestmove") == 1
-    ending.join(10)
-    assert not ending.is_alive()
+    loading.loaded.set()
+    ending.join(20)
+    said = loading.stream.getvalue().decode()
+    assert not ending.is_alive() and shown in said and said.count("bestmove") == 1
 
 
 def test_each_go_is_searched_in_the_position_before_it_however_late_it_is_loaded(loading):
@@ -276,6 +323,7 @@ def test_stop_gets_a_move_at_once(session):
         ("fen 4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1", "", "bestmove e8"),
         ("fen 4k3/8/8/8/8/8/8/4K2R w KQkq - 0 1", "", "bestmove "),
         ("fen 4k3/8/8/8/8/8/8/R3K3 w Q e3 0 1", "", "bestmove "),
+        ("fen 4k3/8/8/8/8/8/8/1RK5 w B - 0 1", " searchmoves c1b1", "bestmove c1b1"),
         ("fen 7k/P7/8/8/8/8/8/K7 w - - 0 1 moves a7a8Q", "", "bestmove h8"),
         ("fen 7k/P7/8/8/8/8/8/K7 w - - 0 1", " searchmoves a7a8N", "bestmove a7a8n"),
     ],
@@ -294,7 +342,10 @@ def test_the_fallback_mates_in_one_and_keeps_its_deadline():
     assert found is not None
     assert found.move == chess.Move.from_uci("d1d8")
     began = time.perf_counter()
-    assert quick_move(board, began) == found._replace(depth=1)
+    at_once = quick_move(board, began)
+    assert at_once is not None and at_once.move == found.move
+    rook_up = quick_move(chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 1"), began)
+    assert rook_up is not None and rook_up.depth == 0 and rook_up.score > 400  # no search has given it
     assert quick_move(chess.Board(), began) is not None
     assert time.perf_counter() - began < 0.2
 
@@ -392,6 +443,6 @@ def test_a_go_waits_for_a_net_whose_code_only_needs_loading(monkeypatch):
     loading = Compiling(monkeypatch, is_compiled=True)
     loading.name_the_net()
     threading.Timer(0.6, loading.done.set).start()
-    loading.say("go wtime 1000 btime 1000")
+    loading.say("go wtime 9000 btime 1000")
     said = loading.until_bestmove()
     assert "net: " in said and "compiling" not in said

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from merino.engine.search import parameters, search_run
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.uci.go import Lag, NodeClock
+from merino.engine.uci.output import Output
+from merino.engine.uci.session import UciSession
 from merino.formats.openings import Opening
 from merino.match import config, engines, players
 from tests.uci_process import field, infos
@@ -59,8 +62,10 @@ def test_another_game_shows_nothing_of_lag():
     play(lag, [10_000, 9_650])
     lag.go_came([7, 8, 9], 0, Limits(time=(1_000, 1_000)))
     assert lag.milliseconds == 300
-    lag.forget()
-    assert lag.milliseconds == 0
+    session = UciSession(Output(BytesIO()))
+    session._lag = lag
+    session.new_game()
+    assert session._lag.milliseconds == 0
 
 
 def test_a_move_that_was_not_searched_shows_nothing_of_lag():
@@ -188,8 +193,6 @@ def test_another_game_and_another_time_control_begin_with_the_clock_of_the_gui()
     assert clock.limits([7, 8, 9, 10, 11], 0, Limits(time=(8_000, 1), moves_to_go=1)).time[0] == 6_000
     clock.move_made(4000)
     assert clock.limits([7, 8, 9, 10, 11, 12, 13], 0, Limits(time=(8_000, 1), moves_to_go=40)).time[0] == 8_000
-    clock.forget()
-    assert clock.limits([7, 8, 9, 10, 11, 12, 13], 0, Limits(time=(3_000, 1))).time[0] == 3_000
 
 
 def game_on_a_clock(nodestime: int) -> tuple[list[int], float]:

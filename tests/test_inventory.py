@@ -120,7 +120,7 @@ def test_a_warm_start_searches_its_first_move_although_it_takes_long(home: Path,
     (tmp_path / "sitecustomize.py").write_text(SLOW_NUMBA)
     environment = {"MERINO_HOME": str(home), "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
     with UciProcess("uci", environment=environment) as engine:
-        said = engine.ask("position startpos", "go wtime 1000 btime 1000", until="bestmove")
+        said = engine.ask("position startpos", "go wtime 90000 btime 1000", until="bestmove")
     assert not any("compiling" in line for line in said)
     assert int(field(infos(said)[-1], "nodes")) > 0
 
@@ -131,6 +131,6 @@ def test_a_start_over_a_half_filled_cache_is_cold(home: Path, tmp_path: Path) ->
         (tmp_path / "home").rglob("*.code"), key=lambda path: path.stat().st_size
     ).unlink()  # which takes long to compile
     with UciProcess("uci", environment={"MERINO_HOME": str(tmp_path / "home")}) as engine:
-        said = engine.ask("position startpos", "go wtime 1000 btime 1000", until="bestmove")
+        said = engine.ask("position startpos", "go wtime 9000 btime 1000", until="bestmove")
         assert any("compiling" in line for line in said)
         assert bestmove(engine, "position startpos moves e2e4 e7e5 d1h5 e8e7", "go wtime 100 btime 100") == "h5e5"

@@ -1,5 +1,6 @@
 """What the UCI options do: strength, win-draw-loss, analysis, log, book and endgame tables."""
 
+import os
 import re
 import shutil
 import struct
@@ -27,7 +28,7 @@ from merino.eval.outlook import expected_score, win_draw_loss
 from tests.boards import KIWIPETE
 from tests.fake_tables import FakeTables
 from tests.syzygy_files import LOST, WON, constant_file
-from tests.uci_process import UciProcess, bestmove, field, infos
+from tests.uci_process import UciProcess, bestmove, field, infos, line_of
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
@@ -245,7 +246,7 @@ def test_what_books_of_other_programs_have_is_no_fault(tmp_path):
 def test_a_game_begins_in_the_book_and_goes_on_without(talk, book):
     talk.say("setoption name OwnBook value true", f"setoption name BookFile value {book}")
     info, best = talk.say("go wtime 1000 btime 1000")
-    assert re.fullmatch(r"info depth 0 .* score cp 0 nodes 0 .* pv (b1a3|h2h3)", info)
+    assert re.fullmatch(r"info depth 1 .* score cp -?\d+ nodes \d+ .* pv (b1a3|h2h3)", info)
     assert best in ("bestmove b1a3", "bestmove h2h3")
     assert len(talk.say("position startpos moves e2e4", "go depth 4")) > 2
 
@@ -351,6 +352,20 @@ def test_the_engine_counts_what_the_search_found_in_tables(talk, tmp_path):
     assert f"score cp {TABLEBASE_WIN - 1}" in last and lines[-1].startswith("bestmove d1d8")
 
 
+def test_good_folders_of_tables_are_used_and_bad_ones_named(talk, tmp_path):
+    (tmp_path / "good").mkdir()
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "good" / "KQvK.rtbw").write_bytes(constant_file("KQvK", WON, LOST))
+    bad = [f"no tables in '{tmp_path / 'bare'}'", f"cannot read '{tmp_path / 'gone'}': No such file or directory"]
+    path = os.pathsep.join(str(tmp_path / name) for name in ("bare", "good", "gone"))
+    faults = [f"info string error: SyzygyPath: {fault}; the others are used" for fault in bad]
+    assert talk.say(f"setoption name SyzygyPath value {path}") == faults
+    assert talk.runtime.tables.path == path and len(talk.runtime.tables.wdl) == 2
+    said = talk.say(f"setoption name SyzygyPath value {tmp_path / 'bare'}{os.pathsep}{tmp_path / 'gone'}")
+    assert said == [f"info string error: SyzygyPath: {'; '.join(bad)}; it stays unchanged"]
+    assert talk.runtime.tables.path == path
+
+
 def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk, tmp_path):
     file = tmp_path / "KQvK.rtbw"
     file.write_bytes(b"no table" * 10)
@@ -413,9 +428,18 @@ def test_each_option_that_shows_its_value_shows_what_was_set():
 
 
 def test_an_option_is_found_in_any_case_and_its_value_clamped(engine):
-    engine.send("setoption name mOVE   oVERHEAD value 99999")
-    assert engine.sync() == ["info string Move Overhead 99999 is out of range; 5000 is used"]
+    for given, taken in ((99999, 5000), (-1, 0)):
+        engine.send(f"setoption name mOVE   oVERHEAD value {given}")
+        assert engine.sync() == [f"info string Move Overhead {given} is out of range; {taken} is used"]
     engine.send("setoption name Move Overhead value 50")
+
+
+@pytest.mark.parametrize("option", [option for option in options.OPTIONS.values() if option.bounds], ids=str)
+def test_a_value_below_the_least_or_above_the_greatest_becomes_that_one(option):
+    low, high = option.bounds
+    given = (low - 1, low, low + 1, high - 1, high, high + 1, -(10**18), 10**18, -0)
+    taken = (low, low, low + 1, high - 1, high, high, low, high, low)
+    assert tuple(option.clamp(option.read(str(value))) for value in given) == taken
 
 
 @pytest.mark.parametrize(
@@ -426,6 +450,9 @@ def test_an_option_is_found_in_any_case_and_its_value_clamped(engine):
         ("setoption name Hash", "info string error: Hash needs a value and stays unchanged"),
         ("setoption name Hash value", "info string error: Hash needs a value and stays unchanged"),
         ("setoption name Hash value big", "info string error: Hash must be a number, not 'big'"),
+        ("setoption name Hash value 1_6", "info string error: Hash must be a number, not '1_6'"),
+        ("setoption name Hash value 0", "info string Hash 0 is out of range; 1 is used"),
+        ("setoption name Skill Level value +20", None),
         ("setoption name Ponder value maybe", "info string error: Ponder must be true or false, not 'maybe'"),
         ("setoption name UCI_EngineAbout value x", None),
         ("setoption name Clear Hash", None),
@@ -469,6 +496,27 @@ def test_castling_is_written_in_the_style_asked_for(engine, style, castling):
         assert bestmove(engine, *lines) == castling
     engine.send(f"{fen[:-1]}1 moves {castling}")
     assert engine.sync() == []
+
+
+@pytest.mark.parametrize("style", ["true", "false"])
+@pytest.mark.parametrize(
+    "position",
+    [
+        "4k3/8/8/8/8/8/8/1RK5 w B - 0 1",
+        "4rkr1/4p1p1/8/8/8/8/8/5K1R w K - 0 1",
+        "nrkbqrbn/pppppppp/8/8/8/8/PPPPPPPP/NRKBQRBN w KQkq - 0 1 moves c1b1 c8b8",
+    ],
+)
+def test_lines_of_a_position_that_needs_chess960_can_be_played_in_that_style(engine, position, style):
+    said = engine.ask(f"setoption name UCI_Chess960 value {style}", f"position fen {position}", "go depth 7", until="b")
+    engine.send("setoption name UCI_Chess960 value false")
+    fen, _, moves = position.partition(" moves ")
+    for info in infos(said):
+        board = chess.Board(fen, chess960=True)
+        for move in [*moves.split(), *line_of(info)]:
+            assert chess.Move.from_uci(move) in board.legal_moves, (info, move)
+            board.push_uci(move)
+        assert board.is_checkmate() or " mate " not in info
 
 
 def test_the_weights_in_use_are_said_at_the_first_search_only():

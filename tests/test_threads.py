@@ -8,11 +8,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
-from merino.core.common.threads import OneThread, call_after, until_ended, until_set
+from merino.core.common.threads import OneThread, call_after, until_set
 
 PATIENCE = 30.0
 
@@ -100,19 +99,8 @@ def hear(number: int, frame: object) -> None:
     raise HeardError
 
 
-def wait_for_event(never: threading.Event) -> None:
-    until_set(never)
-
-
-def wait_for_thread(never: threading.Event) -> None:
-    thread = threading.Thread(target=never.wait, daemon=True)
-    thread.start()
-    until_ended(thread)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signal to a thread")
-@pytest.mark.parametrize("wait", [wait_for_event, wait_for_thread])
-def test_a_signal_to_another_thread_ends_a_wait(wait: Callable[[threading.Event], None]) -> None:
+def test_a_signal_to_another_thread_ends_a_wait() -> None:
     never = threading.Event()
     giving_up = threading.Timer(20, never.set)
 
@@ -125,7 +113,7 @@ def test_a_signal_to_another_thread_ends_a_wait(wait: Callable[[threading.Event]
     try:
         threading.Thread(target=interrupt).start()
         with pytest.raises(HeardError):
-            wait(never)
+            until_set(never)
         assert not never.is_set()
     finally:
         signal.signal(signal.SIGINT, previous)

@@ -80,10 +80,13 @@ def test_nothing_is_said_before_the_first_command_which_may_be_xboard_as_from_ar
 
 
 def test_a_failure_to_load_is_said_and_ends_with_code_1(tmp_path):
-    (tmp_path / "numba.py").write_text("raise ImportError('no numba here')")
+    advice = "raise ImportError('much\\nadvice') from ImportError('no memory for numba')"
+    (tmp_path / "numba.py").write_text(advice)
     done = run_merino("uci", given=b"uci\nisready\n", environment={"PYTHONPATH": f"{tmp_path}"})
-    assert done.code == 1
-    assert done.output[-1] == "info string error: loader: ImportError: no numba here"
+    fault = "Merino cannot be loaded, perhaps because memory is short: ImportError: no memory for numba"
+    assert (done.code, done.output[-1], done.errors) == (1, f"info string error: {fault}", "")
+    done = run_merino("bench", environment={"PYTHONPATH": f"{tmp_path}"})
+    assert (done.code, done.errors) == (1, f"merino: {fault}\n")
 
 
 def test_every_option_line_is_well_formed(engine):
@@ -195,10 +198,14 @@ def test_a_search_under_way_gives_its_move_and_the_process_ends_with_code_0(by, 
         assert said[-1].startswith("bestmove")
 
 
-def test_a_script_that_ends_without_quit_or_line_end_gets_its_move():
-    done = run_merino("uci", given=b"position startpos\ngo depth 10")
-    assert done.code == 0
-    assert done.output[-1].startswith("bestmove")
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [("go depth 12", "info depth 12 "), ("go infinite", ""), ("go depth 6\nquit\n", ""), ("go infinite\nquit", "")],
+)
+def test_a_script_gets_its_move_whether_it_ends_with_quit_a_line_end_or_neither(script, shown):
+    done = run_merino("uci", given=f"position startpos\n{script}".encode())
+    assert done.code == 0 and done.output[-1].startswith("bestmove ")
+    assert any(line.startswith(shown) for line in infos(done.output))
 
 
 def test_a_command_given_as_arguments_is_run_to_its_end():
@@ -342,10 +349,13 @@ def test_perft_divides_as_stockfish_does(engine):
     assert said[-3:] == ["g1h3: 400", "", "Nodes searched: 8902"]
 
 
-@pytest.mark.parametrize(("style", "castling"), [("true", "f1h1"), ("false", "f1g1")])
-def test_perft_writes_castling_in_the_style_asked_for(engine, style, castling):
-    """In the other style the king's step to g1 and castling are both f1g1."""
-    position = "position fen 4k3/8/8/8/8/8/8/5K1R w H - 0 1"
+@pytest.mark.parametrize(
+    ("style", "pieces", "castling"),
+    [("true", "5K1R", "f1h1"), ("false", "5K1R", "f1h1"), ("true", "4K2R", "e1h1"), ("false", "4K2R", "e1g1")],
+)
+def test_perft_writes_castling_in_the_style_asked_for(engine, style, pieces, castling):
+    """With the king on f1 its step to g1 and castling would both be f1g1: that needs the style of Chess960."""
+    position = f"position fen 4k3/8/8/8/8/8/8/{pieces} w H - 0 1"
     said = engine.ask(f"setoption name UCI_Chess960 value {style}", position, "go perft 1", until="Nodes searched")
     assert said[-3] == f"{castling}: 1"
 

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,6 +153,16 @@ def test_weights_that_come_late_are_used_from_then_on(slow_engine, tmp_path):
     time.sleep(0.3)
     assert slow_engine.sync() == [f"info string weights: {path}"]
     assert slow_engine.ask("eval", "isready", until="readyok") != before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a name is text")
+def test_a_file_whose_name_is_no_text_is_found(engine, tmp_path):
+    folder = os.fsencode(tmp_path)
+    Path(os.fsdecode(folder + b"/W\xfcste.txt")).write_bytes((SHIPPED / "default.txt").read_bytes())
+    engine.send_bytes(b"setoption name WeightsFile value " + folder + b"/W\xfcste.txt\n")
+    assert engine.sync() == [rf"info string weights: {tmp_path}/W\udcfcste.txt"]
+    engine.send("setoption name WeightsFile value ")
+    assert len(engine.sync()) == 1
 
 
 def test_of_two_files_the_last_one_named_is_used(slow_engine, tmp_path):

@@ -7,10 +7,11 @@ from pathlib import Path
 import chess
 import pytest
 
-from tests.boards import MATE_IN_ONE, MATED, STALEMATED, WILD
+from tests.boards import KIWIPETE, MATE_IN_ONE, MATED, STALEMATED, WILD
 from tests.uci_process import bestmove, field, infos, line_of
 
 SHUFFLE = "g1f3 g8f6 f3g1 f6g8"
+QUEENS = "1q2B2q/2q1B1q1/3qkq2/1r1nr1RQ/3QKQ2/2Q3Q1/1Q2n2Q/Q3n3 w - - 0 10"  # where exchanges have no end
 
 
 # Position
@@ -213,6 +214,10 @@ def test_a_root_without_moves_has_a_score_and_no_move(engine, fen, score):
         "btime 100 binc 100 wtime 100 winc 100 movestogo 1",
         "wtime -50 btime -50",
         "wtime 0 btime 0 winc 0 binc 0",
+        "wtime 0 btime 0 winc 0 binc 0 movestogo 0",
+        "wtime 0 btime 0 winc -9 binc -9 movestogo -9",
+        "wtime 0",
+        "btime 0",
         "wtime 100.5 btime 99.9",
         "movetime 0",
         "movetime 100",
@@ -248,11 +253,27 @@ def test_a_single_legal_move_is_played_at_once(engine, clock):
     assert min(seconds() for _ in range(3)) < 0.05
 
 
-@pytest.mark.parametrize("fen", [chess.STARTING_FEN, WILD])
+@pytest.mark.parametrize("level", [0, 5, 19, 20])
+@pytest.mark.parametrize("fen", [chess.STARTING_FEN, KIWIPETE, WILD, QUEENS])
 @pytest.mark.parametrize("nodes", [1, 100, 5000, 50000])
-def test_nodes_are_overshot_by_little(engine, fen, nodes):
-    said = engine.ask("ucinewgame", f"position fen {fen}", f"go nodes {nodes}", until="bestmove")
+def test_nodes_are_overshot_by_little(engine, fen, nodes, level):
+    lines = f"setoption name Skill Level value {level}", f"position fen {fen}", f"go nodes {nodes}"
+    said = engine.ask("ucinewgame", *lines, until="bestmove")
+    engine.send("setoption name Skill Level value 20")
     assert int(field(infos(said)[-1], "nodes")) <= nodes + 1024
+    is_short = "info string the search was too short for the strength that is set: its move is weaker" in said
+    assert fen != KIWIPETE or nodes == 5000 or is_short == (level < 20 and (nodes < 5000 or level == 19))
+
+
+@pytest.mark.parametrize("level", [5, 20])
+def test_a_search_that_is_too_short_for_any_move_shows_the_evaluation_as_depth_0(engine, level):
+    lines = f"setoption name Skill Level value {level}", f"position fen {QUEENS}", "go nodes 1000"
+    said = engine.ask("ucinewgame", *lines, until="bestmove")
+    (shown,) = infos(said)
+    (evaluation,) = re.findall(r"Evaluation: ([+-]\d+) cp", engine.ask("eval", until="Evaluation")[-1])
+    engine.send("setoption name Skill Level value 20")
+    assert (field(shown, "depth"), int(field(shown, "cp"))) == ("0", int(evaluation))
+    assert line_of(shown) == said[-1].split()[1:]
 
 
 @pytest.mark.parametrize(

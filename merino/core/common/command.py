@@ -35,10 +35,22 @@ def errors_named(command: str, *kinds: type[MerinoError]) -> Iterator[None]:
         raise named from error
 
 
+@contextmanager
+def loading() -> Iterator[None]:
+    """Let what cannot be imported, as where memory is short, be a CommandError in one line."""
+    try:
+        yield
+    except (ImportError, OSError, MemoryError) as error:
+        cause = error.__cause__ or error  # numpy has the reason there, and a page of advice here
+        line = f"{type(cause).__name__}: {str(cause).strip().partition(chr(10))[0]}"
+        raise CommandError(f"Merino cannot be loaded, perhaps because memory is short: {line}") from error
+
+
 def loaded(target: str) -> Any:
-    """What `module:name` names; the module is imported now."""
+    """What `module:name` names; the module is imported now. Raises CommandError."""
     module, _, name = target.partition(":")
-    return getattr(import_module(module), name)
+    with loading():
+        return getattr(import_module(module), name)
 
 
 class Command(NamedTuple):

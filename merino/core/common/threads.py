@@ -26,15 +26,6 @@ def until_set(event: threading.Event, seconds: float | None = None) -> None:
         pass
 
 
-def until_ended(thread: threading.Thread, seconds: float | None = None) -> None:
-    """Wait until the thread has ended, but not longer than this."""
-    if seconds is not None:
-        thread.join(seconds)
-        return
-    while thread.is_alive():
-        thread.join(_MAX_WAIT)
-
-
 class OneThread:
     """Runs calls one after the other in a daemon thread of its own, which ends with this object."""
 

@@ -27,11 +27,12 @@ class Advice(NamedTuple):
 
 
 class Tables(chess.syzygy.Tablebase):
-    """The tables of some folders; `path` names them as the user has written them."""
+    """The tables of some folders; `path` names them as the user has written them, `faults` says what is wrong there."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self.path = path
+        self.faults: list[str] = []
 
     @cached_property
     def results(self) -> table_files.ResultTables:
@@ -41,15 +42,19 @@ class Tables(chess.syzygy.Tablebase):
 
 
 def open_tables(path: str) -> Tables:
-    """The tables in the folders of `path`, separated by the system's separator; raises TablebaseError."""
+    """The tables in the folders of `path`, separated by the system's separator.
+
+    Folders without tables are among its `faults`. Raises TablebaseError where no folder has any.
+    """
     tables = Tables(path)
     for folder in filter(None, path.split(os.pathsep)):
         try:
-            found = tables.add_directory(str(check_folder(user_path(folder))))
+            if not tables.add_directory(str(check_folder(user_path(folder)))):
+                tables.faults.append(f"no tables in '{folder}'")
         except OSError as error:
-            raise TablebaseError(f"cannot read '{folder}': {error.strerror}") from error
-        if not found:
-            raise TablebaseError(f"no tables in '{folder}'")
+            tables.faults.append(f"cannot read '{folder}': {error.strerror}")
+    if not tables.wdl and not tables.dtz:
+        raise TablebaseError("; ".join(tables.faults) or f"no folder in '{path}'")
     return tables
 
 

@@ -3,6 +3,7 @@
 Everything here is ready before numba is loaded, so that `uciok` comes at once.
 """
 
+import codecs
 import os
 import signal
 import sys
@@ -26,7 +27,8 @@ def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
     """Serve the GUI on standard input until `quit` or the end of input, then end the process.
 
     `first_line` is run before the input.
-    As with Stockfish the end of input stops the search, which still gives its move; a count or a bench is finished.
+    Each `go` is answered: `quit` stops the search, which gives its move; at the end of input one with a limit is done
+    first, and so is a count or a bench.
     SIGTERM ends everything at once in an orderly way: the search gives its move, the log is closed, and the code is 0.
     """
     session = _new_session()
@@ -64,7 +66,7 @@ def serve_one(words: Sequence[str]) -> NoReturn:
 
 
 def read_lines(descriptor: int) -> Iterator[str]:
-    """The input lines, of any length, each as soon as it ends in LF, CRLF or CR; invalid bytes are replaced.
+    """The input lines, of any length, each as soon as it ends in LF, CRLF or CR; names of files keep their bytes.
 
     Raises CommandError if the input cannot be read.
     """
@@ -116,12 +118,11 @@ def _new_session() -> UciSession:
     session = UciSession(output.Output(sys.stdout.buffer))
 
     def fail(fault: threading.ExceptHookArgs) -> None:
-        if isinstance(fault.exc_value, errors.MerinoError):  # no fault of the program, but a sentence for the user
-            session.output.error(fault.exc_value)
-            os._exit(1)
-        sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)
-        name = fault.thread.name if fault.thread else "thread"
-        session.output.error(f"{name}: {fault.exc_type.__name__}: {fault.exc_value}")
+        said: object = fault.exc_value
+        if not isinstance(said, errors.MerinoError):  # which is no fault of the program, but a sentence for the user
+            sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)
+            said = f"{fault.thread.name if fault.thread else 'thread'}: {fault.exc_type.__name__}: {said}"
+        session.output.error(said)
         os._exit(1)
 
     threading.excepthook = fail
@@ -145,4 +146,9 @@ def _leave(code: int) -> NoReturn:
 
 
 def _decode(parts: Sequence[bytes]) -> str:
-    return b"".join(parts).decode("utf-8", "replace").lstrip("\ufeff")
+    """A line as text: UTF-8, or on Windows in the code page of an older GUI; elsewhere a name of a file may be any."""
+    raw = b"".join(parts).removeprefix(codecs.BOM_UTF8)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("mbcs", "replace") if sys.platform == "win32" else os.fsdecode(raw)

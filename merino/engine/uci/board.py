@@ -17,7 +17,11 @@ _RULER = " " + "+---" * 8 + "+"
 
 def set_position(session: UciSession, text: str) -> None:
     """Read `startpos` or `fen ...`, and `moves ...`."""
-    session.set_position(lambda: _read_position(text.split()))
+    session.position = None
+    try:
+        session.position = _read_position(text.split(), session.chess960)
+    except ValueError as error:
+        session.output.error(f"position: {error}")
 
 
 def _with_position(command: Callable[[UciSession, str, Position], None]) -> Callable[[UciSession, str], None]:
@@ -51,9 +55,7 @@ def perft(session: UciSession, text: str) -> None:
 
 @_with_position
 def _divide(session: UciSession, depth: str, position: Position) -> None:
-    counted = position.copy()
-    counted.chess960 = session.chess960
-    session.run_in_background(lambda is_stopped: print_divide(counted, int(depth), session.output.say, is_stopped))
+    session.run_in_background(lambda is_stopped: print_divide(position, int(depth), session.output.say, is_stopped))
 
 
 @_with_position
@@ -87,13 +89,16 @@ def bench(session: UciSession, _: str) -> None:
     session.run_in_background(lambda is_stopped: run_bench(session.output.say, is_stopped=is_stopped))
 
 
-def _read_position(words: list[str]) -> Position:
-    """The position described by the words after `position`; raises ValueError."""
+def _read_position(words: list[str], chess960: bool) -> Position:
+    """The position described by the words after `position`; raises ValueError.
+
+    Castling is written in the GUI's style, or in that of Chess960 where the FEN needs it.
+    """
     moves_at = words.index("moves") if "moves" in words else len(words)
     if words[:1] == ["startpos"]:
-        position = Position()
+        position = Position(chess960=chess960)
     elif words[:1] == ["fen"]:
-        position = Position(" ".join(words[1:moves_at]))
+        position = Position(" ".join(words[1:moves_at]), chess960)
     else:
         raise ValueError("expected 'startpos' or 'fen'")
     try:

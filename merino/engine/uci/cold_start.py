@@ -2,8 +2,9 @@
 
 Compiling takes longer than a GUI waits for `readyok`, and longer than some clocks allow. So `readyok` comes after some
 seconds in any case, and a `go` whose clock cannot wait is answered by a search of two plies with python-chess. Once it
-is compiled, the code is in the cache and later starts are warm: on those every move is searched by the engine, however
-slow the machine is. The cache decides which start this is, never the time that it takes.
+is compiled, the code is in the cache and later starts are warm: on those a move is searched by the engine unless the
+clock would fall first, as on a machine with far too much to do. The cache decides which start this is, never the time
+that it takes.
 
 Later an evaluation that an option names may have to be compiled, too: a `go` waits for that as long as its clock
 allows, and is then searched with the evaluation in use. A `go` waits on a thread of its own, so that the GUI is heard
@@ -12,26 +13,32 @@ meanwhile. Imports nothing heavy.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from merino.core.common.threads import until_ended
+from merino.core.common.threads import OneThread
+from merino.engine.search.limits import Limits
 from merino.engine.uci.go import parse_go
 from merino.engine.uci.output import Output
 
 if TYPE_CHECKING:
     import chess
 
-    from merino.engine.search.limits import Limits
-
 READY_SECONDS = 7.0  # from a cold start to `readyok` at the latest; GUIs wait ten to fifteen
 WARM_READY_SECONDS = 8.0  # from `isready` to `readyok` at the latest, if loading compiled code takes so long
-CLOCK_SHARE = 0.1  # share of the time left that may be spent waiting for the compiler
+CLOCK_SHARE = 0.1  # of the time left, that may be spent waiting for the compiler, or is kept where code is only loaded
 FAST_CLOCK_SECONDS = 10.0  # left on a clock that does not last until all is compiled: waiting would only lose it
+STOPPED_SECONDS = 4.0  # that a `go` still waits after `stop` where code is only loaded
 QUICK_SECONDS = 0.3  # for a move without the engine, if the clock allows that
 QUICK_SHARE = 1 / 40  # of the time left, at most
+_SPARE = 2 * QUICK_SECONDS  # kept for a move without the engine
+_READING_SHARE = 0.25  # of a wait, after which python-chess gets ready: on a slow machine that takes seconds, too
 _POLL_SECONDS = 0.02  # between two looks at what may end a wait for the engine
 _NEWS = "compiling for this machine (once, about half a minute)"
 
@@ -48,11 +55,23 @@ class WaitingGo:
     def __init__(self, text: str, position: str | None) -> None:
         self.text, self.position = text, position
         self.limits = parse_go(text.split(), lambda move: None).limits
-        self.began = time.perf_counter()
+        self.began = time.perf_counter()  # from then on its clock runs
         self.stopped = threading.Event()  # by `stop`, or because it may not wait any longer
         self.is_ponder_hit = False  # the move that it ponders on was played
         self.is_waiting = True
-        self.thread: threading.Thread | None = None
+
+    def stop(self) -> None:
+        """Let it be answered soon."""
+        if not self.stopped.is_set():
+            self.limits, self.began = Limits(movetime=int(1000 * (STOPPED_SECONDS + _SPARE))), time.perf_counter()
+            self.stopped.set()
+
+    def ponder_hit(self) -> None:
+        """Note that the move was played that it ponders on: it is a `go` without `ponder` that comes now."""
+        if self.limits.ponder:
+            self.is_ponder_hit, self.began = True, time.perf_counter()
+            self.text = " ".join(word for word in self.text.split() if word.lower() != "ponder")
+            self.limits = replace(self.limits, ponder=False)
 
 
 class ColdStart:
@@ -72,28 +91,23 @@ class ColdStart:
         self._position, self._chess960 = "startpos", False
         self._is_new = False  # whether the engine has not received that position
         self._go: WaitingGo | None = None  # the last one
+        self._answers = OneThread("cold start")
 
     def judge(self, is_compiled: bool) -> None:
         """Say whether all the code that play needs is in the cache; once it is not, this start is cold for good."""
         self.is_cold = self.is_cold or not is_compiled
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the engine is loaded with the evaluation that options name."""
-        return self._is_ready(0)
-
-    def _is_ready(self, seconds: float) -> bool:
+    def is_ready(self, seconds: float = 0) -> bool:
+        """Whether the engine is loaded with the evaluation that options name, now or before this time is over."""
         return self._loaded.wait(seconds) and self._is_prepared(seconds)
 
     def wait_until_ready(self) -> None:
         """Wait until the engine is loaded, or for as long as a GUI can be made to wait."""
         deadline = time.perf_counter() + WARM_READY_SECONDS
-        while not self.is_cold and not self._is_ready(_POLL_SECONDS):
-            if time.perf_counter() > deadline:
-                return
-        if self.is_cold and not self.is_ready:
-            self._say_what_takes_long()
-            self._loaded.wait(max(0.0, self._began + READY_SECONDS - time.perf_counter()))
+        while not self.is_ready(_POLL_SECONDS) and time.perf_counter() < deadline:
+            if self.is_cold:
+                self._say_what_takes_long()
+                deadline = self._began + READY_SECONDS
 
     def position(self, text: str, chess960: bool = False) -> None:
         """Note a position for `go`, or for the engine when it is loaded."""
@@ -113,9 +127,7 @@ class ColdStart:
         """
         self.stop()
         go = self._go = WaitingGo(text, self.take_position())
-        asked = go, self._position, hand_over
-        go.thread = threading.Thread(target=self._play, args=asked, name="cold start", daemon=True)
-        go.thread.start()
+        self._answers.run(partial(self._play, go, self._position, hand_over))
 
     @property
     def is_waiting(self) -> bool:
@@ -128,110 +140,105 @@ class ColdStart:
         self.wait()
 
     def stop_waiting(self) -> None:
-        """Answer the current `go` now; as soon as the engine is loaded, where nothing has to be compiled."""
+        """Answer the current `go` now; where code is only loaded, let the engine do so if it is soon there."""
         if self._go is not None:
-            self._go.stopped.set()
+            self._go.stop()
 
     def ponder_hit(self) -> None:
-        """Note that the move was played that the current `go` ponders on; answer it now if something is compiled."""
+        """Note that the move was played that the current `go` ponders on: its clock runs from now on."""
         if self._go is not None:
-            self._go.is_ponder_hit = True
-            if self.is_cold:
-                self._go.stopped.set()
+            self._go.ponder_hit()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
-        thread = self._go.thread if self._go else None
-        if thread is not None and thread is not threading.current_thread():
-            until_ended(thread, seconds)
+        self._answers.wait(seconds)
 
     def _play(self, go: WaitingGo, position: str, hand_over: Callable[[WaitingGo], None]) -> None:
         """Answer a `go` in this position."""
-        while not self.is_cold and not self._is_ready(_POLL_SECONDS):
-            if self._loaded.is_set() and go.stopped.is_set():
-                break
-        board = None
-        if self.is_cold and not self.is_ready:
+        board: chess.Board | ValueError | None = None
+        reading = 0.0  # seconds that it took to read the position
+        while not self.is_ready():
             self._say_what_takes_long()
-            is_loaded = self._loaded.is_set()  # then only an evaluation is compiled, and the engine has the position
-            board = None if is_loaded else self._read_board(position)
-            seconds = _longest_wait(go.limits, board) if is_loaded or board is not None else 0.0
-            while not go.stopped.is_set() and (seconds is None or time.perf_counter() < go.began + seconds):
-                if self._is_ready(_POLL_SECONDS):
-                    break
+            longest = _longest_wait(go, position, bool(self.is_cold), self._loaded.is_set())
+            now = time.perf_counter()
+            if board is None and not self._loaded.is_set() and now - go.began >= _READING_SHARE * longest:
+                board = _read_board(position, self._chess960)
+                reading = time.perf_counter() - now
+            elif now - go.began >= longest - reading:
+                break
+            else:
+                self.is_ready(_POLL_SECONDS)
         go.is_waiting = False
         if self._loaded.is_set():
             hand_over(go)
             return
         self._is_new = self._is_new or go.position is not None
-        if go.limits.infinite or go.limits.ponder:
-            go.stopped.wait()
-        self._output.say(*_quick_answer(board, go))
-
-    def _read_board(self, position: str) -> chess.Board | None:
-        """The position for python-chess, or None if it is not valid."""
-        import chess  # noqa: PLC0415 (needed on a cold start only)
-
-        words = position.split()
-        moves_at = words.index("moves") if "moves" in words else len(words)
-        fen = " ".join(words[1:moves_at]) if words[:1] == ["fen"] else chess.STARTING_FEN
-        try:
-            board = chess.Board(fen, chess960=self._chess960)
-            board.castling_rights = board.clean_castling_rights()  # as the engine reads a FEN, which drops what is moot
-            if not board.has_legal_en_passant():
-                board.ep_square = None
-            for move in words[moves_at + 1 :]:
-                if not board.push_uci(_small_promotion(move)):
-                    raise ValueError(f"'{move}' is no move like e2e4 or e7e8q")
-            if not board.is_valid():
-                raise ValueError("it is not legal")
-        except ValueError as error:
-            self._output.error(f"position: {error}")
-            return None
-        return board
+        if isinstance(board, ValueError):
+            self._output.error(f"position: {board}")
+            self._output.say("bestmove (none)")
+        elif board is not None:
+            self._output.say(*_quick_answer(board, position, go))
 
     def _say_what_takes_long(self) -> None:
-        if self._news:
+        if self.is_cold and self._news:
             self._output.info(self._news)
             self._news = ""
 
 
-def _quick_answer(board: chess.Board | None, go: WaitingGo) -> tuple[str, str]:
+def _read_board(position: str, chess960: bool) -> chess.Board | ValueError:
+    """The position for python-chess, with castling in the style of the engine, or what is wrong with it."""
+    import chess  # noqa: PLC0415 (needed only while no engine is loaded)
+
+    words = position.split()
+    moves_at = words.index("moves") if "moves" in words else len(words)
+    fen = " ".join(words[1:moves_at]) if words[:1] == ["fen"] else chess.STARTING_FEN
+    try:
+        board = chess.Board(fen, chess960=True)
+        board.castling_rights = board.clean_castling_rights()  # as the engine reads a FEN, which drops what is moot
+        board.chess960 = chess960 or board.has_chess960_castling_rights()
+        if not board.has_legal_en_passant():
+            board.ep_square = None
+        for move in words[moves_at + 1 :]:
+            if not board.push_uci(_small_promotion(move)):
+                raise ValueError(f"'{move}' is no move like e2e4 or e7e8q")
+        if not board.is_valid():
+            raise ValueError("it is not legal")
+    except ValueError as error:
+        return error
+    return board
+
+
+def _quick_answer(board: chess.Board, position: str, go: WaitingGo) -> list[str]:
     """The lines that answer a `go` without the engine."""
     began = time.perf_counter()
-    if board is not None:
-        words = set(map(_small_promotion, go.text.split()))
-        allowed = [move for move in board.legal_moves if board.uci(move) in words]
-        left, movetime = _time_left(go.limits, board), go.limits.movetime
-        bounds = [QUICK_SECONDS]
-        bounds += [] if left is None else [QUICK_SHARE * left]
-        bounds += [] if movetime is None else [movetime / 1000 / 2]
-        found = quick_move(board, began + min(bounds), allowed)
-        if found is not None:
-            move, spent = board.uci(found.move), int(1000 * (time.perf_counter() - began))
-            return f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}"
-    in_check = board is not None and board.is_check()
-    return f"info depth 0 score {'mate 0' if in_check else 'cp 0'}", "bestmove (none)"
+    words = set(map(_small_promotion, go.text.split()))
+    allowed = [move for move in board.legal_moves if board.uci(move) in words]
+    left = _time_left(go.limits, position)
+    share = QUICK_SHARE if go.limits.movetime is None else 1 / 2
+    found = quick_move(board, began + min(QUICK_SECONDS, share * left), allowed)
+    if found is None:
+        return [f"info depth 0 score {'mate 0' if board.is_check() else 'cp 0'}", "bestmove (none)"]
+    move, spent = board.uci(found.move), int(1000 * (time.perf_counter() - began))
+    return [f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}"]
 
 
-def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
-    """How long a search may wait for the compiler, in seconds; None without a clock: for ever."""
-    if limits.ponder or limits.infinite:
-        return None
-    if limits.movetime is not None:
-        return max(0.0, limits.movetime / 1000 - 2 * QUICK_SECONDS)
-    left = _time_left(limits, board)
-    if left is None:
-        return None
-    return CLOCK_SHARE * left if left >= FAST_CLOCK_SECONDS else 0.0
+def _longest_wait(go: WaitingGo, position: str, is_cold: bool, is_loaded: bool) -> float:
+    """The seconds from its beginning on that a `go` may wait for the engine."""
+    if go.stopped.is_set() and (is_cold or is_loaded):
+        return 0.0
+    left = _time_left(go.limits, position)
+    if is_cold and go.limits.movetime is None and left < math.inf:
+        return CLOCK_SHARE * left if left >= FAST_CLOCK_SECONDS else 0.0
+    return left - max(_SPARE, CLOCK_SHARE * left) if left < math.inf else left
 
 
-def _time_left(limits: Limits, board: chess.Board | None) -> float | None:
-    """The seconds on the clock, None without one; without a board, whose turn is not known, on the shorter."""
-    clocks = [clock for clock in limits.time if clock is not None]
-    if board is not None and clocks:
-        clocks = clocks[:1] if board.turn else clocks[-1:]
-    return min(clocks) / 1000 if clocks else None
+def _time_left(limits: Limits, position: str) -> float:
+    """The seconds that the side to move has when the clock of its `go` starts; for ever without one."""
+    words = position.split()
+    moves = len(words) - words.index("moves") - 1 if "moves" in words else 0
+    clock = limits.time[(moves + (words[2:3] == ["b"])) % 2]
+    milliseconds = clock if limits.movetime is None else limits.movetime
+    return math.inf if milliseconds is None or limits.ponder or limits.infinite else milliseconds / 1000
 
 
 def _small_promotion(move: str) -> str:
@@ -247,50 +254,40 @@ class QuickMove(NamedTuple):
     depth: int
 
 
-class _OutOfTimeError(Exception):
-    """The deadline has passed inside the search."""
-
-
 def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | None = None) -> QuickMove | None:
     """A legal move, of those `allowed` if any, found before `deadline` (time.perf_counter); None if there is none.
 
     It looks two plies ahead and at captures, by material and centre, and sees a mate in one however little time it has.
     """
-    moves = sorted(allowed or board.legal_moves, key=lambda move: -_promise(board, move))
+    moves = list(allowed or board.legal_moves)
     if not moves:
         return None
-    for move in moves:
-        board.push(move)
-        is_mate = board.is_checkmate()
-        board.pop()
-        if is_mate:
-            return QuickMove(move, _MAX_SCORE, 1)
-    found = QuickMove(moves[0], 0, 1)
-    try:
+    moves.sort(key=lambda move: (board.san(move)[-1] != "#", -_promise(board, move)))
+    found = QuickMove(moves[0], _evaluate(board), 0)
+    with suppress(TimeoutError):  # by the deadline; `found` is from the last complete depth
         for depth in (0, 1, 2):
             alpha = -2 * _MATE
             for move in tuple(moves):
-                score = _score_of(board, move, (-2 * _MATE, -alpha), depth, deadline)
+                score = _score_of(board, move, alpha, 2 * _MATE, depth, deadline)
                 if score > alpha:
                     best, alpha = move, score
             found = QuickMove(best, max(-_MAX_SCORE, min(alpha, _MAX_SCORE)), depth + 1)
             moves.sort(key=lambda move: move != best)  # the best comes first
-    except _OutOfTimeError:
-        pass  # this search ends by its deadline; `found` is from the last complete depth
     return found
 
 
-def _score_of(board: chess.Board, move: chess.Move, window: tuple[int, int], depth: int, deadline: float) -> int:
+def _score_of(board: chess.Board, move: chess.Move, alpha: int, beta: int, depth: int, deadline: float) -> int:
+    """The score of a move for who makes it, within alpha and beta; raises TimeoutError after the deadline."""
+    if time.perf_counter() > deadline:
+        raise TimeoutError
     board.push(move)
     try:
-        return -_search(board, *window, depth, deadline)
+        return -_search(board, -beta, -alpha, depth, deadline)
     finally:
         board.pop()
 
 
 def _search(board: chess.Board, alpha: int, beta: int, depth: int, deadline: float) -> int:
-    if time.perf_counter() > deadline:
-        raise _OutOfTimeError
     if board.is_repetition(2) or board.is_insufficient_material() or board.halfmove_clock >= 100:
         return 0
     in_check = board.is_check()
@@ -303,7 +300,7 @@ def _search(board: chess.Board, alpha: int, beta: int, depth: int, deadline: flo
     if not moves and not quiet:
         return -_MATE - depth if in_check else 0
     for move in sorted(moves, key=lambda move: -_promise(board, move)):
-        alpha = max(alpha, _score_of(board, move, (-beta, -alpha), depth - 1, deadline))
+        alpha = max(alpha, _score_of(board, move, alpha, beta, depth - 1, deadline))
         if alpha >= beta:
             break
     return alpha

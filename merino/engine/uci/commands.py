@@ -52,12 +52,14 @@ def run(session: UciSession, command: Command, text: str) -> None:
         return
     if session.waits_for_compiler:
         session.wait_until_prepared()
-    if command.name == "go":
+    is_go = command.name == "go"
+    if is_go:
         session.go_received = time.perf_counter()
         session.end_search()
-    if command.name == "position" and not session.is_loaded:
+    is_loaded = session.is_loaded  # else loading begins now
+    if command.name == "position" and not is_loaded:
         session.cold.position(text, session.chess960)
-    elif command.name == "go" and parse_go(text.split(), lambda move: None).perft is None and not session.is_ready:
+    elif is_go and not session.cold.is_ready() and parse_go(text.split(), lambda move: None).perft is None:
         session.cold.go(text, lambda go: _take_over(session, command, go))
     else:
         if session.cold.is_cold:
@@ -90,11 +92,13 @@ def _run_after(session: UciSession, position: str | None, command: Command, text
 def _take_over(session: UciSession, command: Command, go: WaitingGo) -> None:
     """Run the `go` that waited for the engine, and a `stop` or `ponderhit` that came meanwhile."""
     session.ready(GLANCE_SECONDS)
+    if go.is_ponder_hit:
+        session.go_received = go.began
     with session.turn:
         _run_after(session, go.position, command, go.text)
     if go.stopped.is_set():
         session.stop()
-    elif go.is_ponder_hit:
+    elif go.is_ponder_hit:  # perhaps while the search began
         session.ponder_hit()
 
 

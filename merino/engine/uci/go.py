@@ -65,7 +65,8 @@ def parse_go(words: Sequence[str], find_move: Callable[[str], int | None]) -> Go
             index += 1
         else:
             remarks.append(f"go: '{word[:40]}' is ignored")
-    search_moves = _legal(wanted, find_move)
+    found = map(find_move, dict.fromkeys(wanted))
+    search_moves = list(dict.fromkeys(move for move in found if move is not None))
     if wanted and not search_moves:
         remarks.append("go: none of the searchmoves is legal, so all moves are searched")
     return Go(_limits(numbers, flags, search_moves), numbers.get("perft"), list(dict.fromkeys(remarks))[:_MAX_REMARKS])
@@ -87,11 +88,6 @@ def _limits(numbers: dict[str, int], flags: set[str], search_moves: Sequence[int
         ponder="ponder" in flags,
         search_moves=search_moves,
     )
-
-
-def _legal(texts: Sequence[str], find_move: Callable[[str], int | None]) -> list[int]:
-    moves = (find_move(text) for text in dict.fromkeys(texts))
-    return list(dict.fromkeys(move for move in moves if move is not None))
 
 
 def _read_number(text: str) -> int | None:
@@ -123,7 +119,7 @@ def goes_on(keys: Sequence[int], key: int) -> bool:
 
 
 class Lag:
-    """An estimate of the lag of the next move in `milliseconds`, from the clock that each `go` brings.
+    """An estimate of the lag of the next move of a game in `milliseconds`, from the clock that each `go` brings.
 
     A GUI that is slow to hear us, a network, or a machine so busy that our threads wait for the processor: all this
     shows as time that is missing from the clock at the next move.
@@ -148,10 +144,6 @@ class Lag:
         """Take the milliseconds that the search has used of those that it was allowed for its move."""
         if self._last is not None:
             self._last.planned = planned
-
-    def forget(self) -> None:
-        """Begin a new game, perhaps on another clock."""
-        self.milliseconds, self._last = 0.0, None
 
 
 def tables_seconds(limits: Limits, side: int) -> float:
@@ -198,7 +190,3 @@ class NodeClock:
         if self._account is not None:
             left, increment = self._account.left, self._account.increment
             self._account = self._account._replace(left=max(0.0, left - used) + increment)
-
-    def forget(self) -> None:
-        """Begin a new game."""
-        self._account = None

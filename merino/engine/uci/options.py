@@ -6,6 +6,7 @@ of a match may be given have a word for it. Imports nothing heavy: the table is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -83,6 +84,7 @@ Value = int | bool | str | None
 Apply = Callable[[Any, Any], None]
 
 MAX_SEED = 2**31 - 1
+_NUMBER = re.compile(r"[+-]?[0-9]{1,4000}")  # longer ones are an error in Python
 EMPTY = "<empty>"  # how UCI writes an empty string
 _TRUTHS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 
@@ -149,10 +151,9 @@ class UciOption(NamedTuple):
             if text.lower() not in _TRUTHS:
                 raise OptionError(f"{self.name} must be true or false, not '{text[:40]}'")
             return _TRUTHS[text.lower()]
-        try:
-            return int(text)
-        except ValueError as error:
-            raise OptionError(f"{self.name} must be a number, not '{text[:40]}'") from error
+        if not _NUMBER.fullmatch(text):
+            raise OptionError(f"{self.name} must be a number, not '{text[:40]}'")
+        return int(text)
 
     def clamp(self, value: Value) -> Value:
         """The value clamped to the bounds, if there are any."""
@@ -254,7 +255,7 @@ _ALL = (
     UciOption("UCI_AnalyseMode", "check", False, None, SEARCHER, "is_analysing",
               "Analysis mode: full strength and no book."),
     UciOption("UCI_Chess960", "check", False, None, DIALOGUE, "chess960",
-              "Chess960: castling moves are written as king takes own rook."),
+              "Chess960: castling moves are written as king takes own rook, as they are wherever a FEN needs it."),
     UciOption("OwnBook", "check", False, None, RUNTIME, "own_book",
               "Play from the book in BookFile, except in analysis and when pondering."),
     UciOption("BookFile", "string", "", None, RUNTIME, "book", "Polyglot opening book (.bin).",

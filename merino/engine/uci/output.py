@@ -29,21 +29,17 @@ class Output:
         self._log: TextIO | None = None
         self.has_faults = False  # whether a fault was reported
 
-    def log_to(self, file: BinaryIO | None) -> None:
-        """Append all input and output to an open file; None ends that."""
-        log = TextIOWrapper(file, "utf-8", "backslashreplace") if file else None
-        with self._turn:
-            if self._log is not None:
-                self._log.close()
-            self._log = log
+    def log_to(self, file: BinaryIO | None, seconds: float = -1) -> None:
+        """Append all input and output to an open file; None ends that.
 
-    def close(self, seconds: float) -> None:
-        """Close the log, but do not wait longer than this for output in progress: nobody may be reading it."""
+        It waits at most so long, or for ever, for output in progress: nobody may be reading it.
+        """
+        log = TextIOWrapper(file, "utf-8", "backslashreplace") if file else None
         if self._turn.acquire(timeout=seconds):
             try:
                 if self._log is not None:
                     self._log.close()
-                    self._log = None
+                self._log = log
             finally:
                 self._turn.release()
 

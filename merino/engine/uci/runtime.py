@@ -63,8 +63,7 @@ class Runtime:
 
         Memory that the system promises but does not have would end the process when used, so it is refused too.
         """
-        free = free_megabytes()
-        if free is not None and megabytes > free:
+        if (free := free_megabytes()) is not None and megabytes > free:
             raise MemoryError(f"{megabytes} MiB are more than the {free} MiB of free memory")
         self.searcher.set_hash(megabytes)
         self.searcher.clear()

@@ -9,18 +9,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from merino.core.common import errors, threads
+from merino.core.common.command import loading
 from merino.core.compiled.compiling import WATCH
-from merino.engine.search.limits import DEFAULT_HASH_MB, Line, Score, SearchResult
+from merino.engine.search.limits import DEFAULT_HASH_MB, Limits, SearchResult
 from merino.engine.uci import cold_start, go, options
 from merino.engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
     from merino.core.board.game import Position
-    from merino.engine.search.limits import Limits
     from merino.engine.search.tablebase_probe import TablebaseProbe
     from merino.engine.tables.tablebase import Advice
     from merino.engine.uci.runtime import Runtime
@@ -29,7 +30,7 @@ IsStopped = Callable[[], bool]
 
 GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
 FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
-LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a running search
+LAST_WORDS_SECONDS = 7.0  # how long `quit` waits at most for the bestmove of a `go`; longer than that of a stopped one
 
 
 class FileWork:
@@ -108,6 +109,7 @@ class UciSession:
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, OptionSetting] = {}  # by name; they wait for an idle engine, or for their file
+        self._limits = Limits()  # of the last search
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
         self._bestmove_said = threading.Event()
@@ -128,12 +130,6 @@ class UciSession:
         """Whether the engine is loaded; loading it begins at the first question."""
         self.start_loading()
         return self._loaded.is_set()
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether the engine is loaded with the evaluation that options name; loading begins as by `is_loaded`."""
-        self.start_loading()
-        return self.cold.is_ready
 
     def wait_until_ready(self) -> bool:
         """Wait until the engine is loaded with the options set, or as long as a GUI allows; whether it is loaded."""
@@ -170,15 +166,6 @@ class UciSession:
         while not self.is_prepared(FILE_SECONDS):
             pass
 
-    def set_position(self, make: Callable[[], Position]) -> None:
-        """Set up the position that `make` returns; none if it raises ValueError."""
-        self._wait_until_loaded()
-        self.position = None
-        try:
-            self.position = make()
-        except ValueError as error:
-            self.output.error(f"position: {error}")
-
     def set_option(self, name: str, text: str) -> None:
         """Give an option a new value: at once where possible, else when engine and search allow it."""
         try:
@@ -205,8 +192,7 @@ class UciSession:
         """End the search and clear tables and histories."""
         self.cold.stop()
         self.end_search()
-        self._lag.forget()
-        self._node_clock.forget()
+        self._lag, self._node_clock = go.Lag(), go.NodeClock()
         self.set_option("Clear Hash", "")
 
     def search(self, limits: Limits) -> None:
@@ -219,19 +205,10 @@ class UciSession:
             self.output.say("bestmove (none)")
             return
         self._say_weights(runtime)
-        position = self.position.copy()
-        position.chess960 = self.chess960
-        k = runtime.evaluation.k if self.show_wdl else None
+        self._limits, position, searcher = limits, self.position, runtime.searcher
         booked = runtime.book_move(position, limits)
-        if booked is None:
-            self._start(runtime, position, limits, k)
-        else:
-            line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
-            Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
-
-    def _start(self, runtime: Runtime, position: Position, limits: Limits, k: float | None) -> None:
-        """Start a search by the engine itself, whose lines have WDL by K if it is given."""
-        searcher = runtime.searcher
+        if booked is not None:  # a search gives it a score
+            limits = replace(limits, depth=1, nodes=None, search_moves=(booked,))
         is_real_time = searcher.nodestime == 0
         if is_real_time:
             self._lag.go_came(position.keys, position.turn, limits)
@@ -240,6 +217,7 @@ class UciSession:
         advice, tablebases = self._consult_tables(runtime, position, limits)
         searcher.tablebases = tablebases
         hits = advice.hits if advice else 0
+        k = runtime.evaluation.k if self.show_wdl else None
         report = Report(self.output, position.uci, k, lambda: hits + (tablebases.hits if tablebases else 0))
         waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
 
@@ -249,6 +227,8 @@ class UciSession:
             self._is_searching = False
             if tablebases is not None and tablebases.fault is not None:
                 self._drop_tables(runtime, tablebases.fault)
+            if result.is_short:
+                self.output.info("the search was too short for the strength that is set: its move is weaker")
             report.done(result)
             self._bestmove_said.set()
 
@@ -276,6 +256,7 @@ class UciSession:
     def ponder_hit(self) -> None:
         """The move pondered on was played: the running search continues within its limits."""
         self.cold.ponder_hit()
+        self._limits = replace(self._limits, ponder=False)
         if self._runtime is not None and self._is_searching:
             self._runtime.searcher.ponder_hit()
 
@@ -293,19 +274,20 @@ class UciSession:
     def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
         """End the session: stop the search and wait for its move and for files, at most this long.
 
-        Background jobs are dropped, and so is a `go` that waits for the engine to be loaded. Any thread may call it.
+        Background jobs are dropped. Any thread may call it.
         """
         deadline = time.monotonic() + seconds
         self.stop()
-        if self.cold.is_cold or self._loaded.is_set():  # else a `go` has to wait for the engine
-            self.cold.wait(seconds)
+        self.cold.wait(seconds)
         self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
-        self.output.close(max(0.0, deadline - time.monotonic()))
+        self.output.log_to(None, max(0.0, deadline - time.monotonic()))
 
     def finish(self) -> None:
-        """Wait without a limit for the move of a `go` that waits for the engine, for background jobs, and for files."""
-        self.cold.stop()
-        self._jobs.wait()
+        """Wait without a limit for the move of a search that ends by itself, stop any other, and wait for jobs."""
+        self.cold.wait()
+        if self._limits.infinite or self._limits.ponder:
+            self._stop_search()
+        self.wait()
 
     def _stop_jobs(self) -> None:
         self._jobs_stopped.set()
@@ -316,18 +298,19 @@ class UciSession:
             self._runtime.searcher.stop()
 
     def _load(self) -> None:
-        from merino.core.common import sealed  # noqa: PLC0415 (not on the way to uciok)
-        from merino.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (neither)
+        with loading():
+            from merino.core.common import sealed  # noqa: PLC0415 (not on the way to uciok)
+            from merino.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (neither)
 
-        WATCH.on_begin = partial(self.cold.judge, is_compiled=False)
-        self.cold.judge(is_play_compiled())
-        from merino.engine.uci.runtime import InfoLog, Position, Runtime  # noqa: PLC0415 (the one import of numba)
+            WATCH.on_begin = partial(self.cold.judge, is_compiled=False)
+            self.cold.judge(is_play_compiled())
+            from merino.engine.uci.runtime import InfoLog, Position, Runtime  # noqa: PLC0415 (the one import of numba)
 
-        sealed.log.addHandler(InfoLog(self.output))  # what is said of files without a checksum
-        runtime = Runtime(DEFAULT_HASH_MB)
-        self.position = Position()
-        self._runtime = runtime
-        self._loaded.set()
+            sealed.log.addHandler(InfoLog(self.output))  # what is said of files without a checksum
+            runtime = Runtime(DEFAULT_HASH_MB)
+            self.position = Position(chess960=self.chess960)
+            self._runtime = runtime
+            self._loaded.set()
 
     def _wait_until_loaded(self) -> Runtime:
         self.start_loading()
@@ -349,8 +332,8 @@ class UciSession:
             if not self._is_opened(setting, seconds):
                 continue
             del self._pending[name]
-            is_done = self._apply(setting, self if setting.option.is_about_dialogue else runtime)
-            if is_done and setting.option.is_evaluation:
+            target = self if setting.option.is_about_dialogue else runtime
+            if self._apply(setting, target) and setting.option.is_evaluation:
                 self._weights_said = ""
                 self._say_weights(runtime)
 
@@ -368,16 +351,17 @@ class UciSession:
         """Apply it to the engine or to this dialogue; returns whether that worked, and prints why not."""
         option, value = setting.option, setting.value
         try:
-            option.apply_to(target, value if option.opens is None else setting.work.result())
-        except MemoryError as error:
-            fault = str(error) or "not enough memory"
+            found = value if option.opens is None else setting.work.result()
+            option.apply_to(target, found)
         except OSError as error:
             fault = f"cannot open '{value}': {error.strerror}"
-        except (errors.MerinoError, ValueError) as error:
-            fault = str(error)
+        except (errors.MerinoError, ValueError, MemoryError) as error:
+            fault = str(error) or "not enough memory"
         except Exception as error:  # noqa: BLE001  (whatever is in a file, it must not end the game)
             fault = f"'{value}': {type(error).__name__}: {error}"
         else:
+            for fault in getattr(found, "faults", ()):
+                self.output.error(f"{option.name}: {fault}; the others are used")
             return True
         self.output.error(f"{option.name}: {fault}; it stays unchanged")
         return False

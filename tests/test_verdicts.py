@@ -1,13 +1,16 @@
 """Verdicts: the search comes first, then what is proved; in the library, in a shell and at the console."""
 
+from collections.abc import Sequence
+
 import chess
 import pytest
 
 from merino.core.board.game import Position
 from merino.engine.notation.san import read_move
-from merino.engine.search.limits import Limits
+from merino.engine.search.limits import Limits, Line, Score
 from merino.study import claims, verdicts
-from merino.study.judge import Judge, judge_of
+from merino.study.judge import Judge, by_result, judge_of
+from tests.judges import judge_from
 from tests.talk import Talk
 
 LIMITS = Limits(nodes=20_000)
@@ -39,6 +42,29 @@ POSITIONS = [
 @pytest.mark.parametrize(("fen", "said"), POSITIONS)
 def test_a_position_is_judged_by_the_search(fen: str, said: str, gen13: Judge) -> None:
     assert verdicts.of_position(Position(fen), gen13, LIMITS).text.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("score", "move", "said"),
+    [
+        (205, "e1d1", "White is better by 2.00 and may expect 78% of the points; best is 1.Kd1 "),  # it is an ending
+        (300, "e1d1", "White is better by 3.00 and may expect 97% of the points; best is 1.Kd1 "),
+        (-300, "e1d1", "Black is better by 3.00 and may expect 97% of the points; best is 1.Kd1 "),
+        (200, "e1e2", "White is better by 2.00 and may expect 78% of the points; best is 1.Ke2 "),
+    ],
+)
+def test_a_verdict_on_a_position_stands_only_if_a_deeper_search_agrees(score: int, move: str, said: str) -> None:
+    def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        name, found = ("e1d1", 200) if limits.nodes == 10 or limits.movetime else (move, score)
+        return [Line(1, 1, 1, Score(found), "", 1, 1, 0, 1, (position.parse_uci(name),))]
+
+    judge = judge_from(seek, sober=by_result)
+    ending = Position("4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1")
+    assert verdicts.of_position(ending, judge, Limits(nodes=10)).text.startswith(said)
+    assert (
+        "2.00 and may expect 78% of the points; best is 1.Kd1"
+        in verdicts.of_position(ending, judge, Limits(movetime=10)).text
+    )
 
 
 MOVES = [

@@ -39,6 +39,7 @@ SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for 
 # Of `by_result`: the centipawns that win half of the games in endings and with most pieces, how steep that is, and the
 # stages that count as such.
 _WINNING, _WIN_SLOPE, _STAGES = (250.0, 120.0), 25.0, (1 / 3, 2 / 3)
+_LIKELY = (190.0, 100.0), 40.0  # the same for the best guess, where nothing need be sure
 _POLL_SECONDS = 0.05
 _NO_MOVE = ("(none)", "NULL", "0000")
 _PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
@@ -63,6 +64,7 @@ class Judge:
     identity: str
     scale: str  # of the expected score, in words: "K 200"
     sober: Callable[[Score, float], float]
+    knows_chances: bool = False  # `expected` is by its own chances of win and draw
     new_game: Callable[[], object] = field(default=lambda: None)
     close: Callable[[], object] = field(default=lambda: None)
 
@@ -72,6 +74,10 @@ class Judge:
             return Line(0, 0, 1, Score(-MATE_SCORE if position.is_checkmate() else 0), "", 0, 0, 0, 0, ())
         (line,) = self.analyse(position, limits)
         return line
+
+    def share(self, position: Position, score: Score) -> float:
+        """What the side to move may expect between players who give nothing away, 0..1: by chances of win and draw."""
+        return self.expected(score) if self.knows_chances else by_result(score, stage_of(position), *_LIKELY)
 
     def loss(self, position: Position, better: tuple[Score, float], other: tuple[Score, float]) -> float:
         """How much less of the points the other score promises the side to move, by the scale that shows less.
@@ -122,6 +128,7 @@ def judge_of(
             f"{json.dumps(player.identity())}, {engine.name}, K {scale:g}",
             "its own chances of win and draw" if engine.knows_chances else f"K {scale:g}",
             (lambda score, _: _expected(Score(score), scale)) if engine.knows_chances else by_result,
+            engine.knows_chances,
             engine.new_game,
             engine.close,
         )
@@ -159,12 +166,12 @@ def by_search(
         f"{_digest(evaluation.identity)}, K {evaluation.k:g}",
         f"K {evaluation.k:g}",
         by_result,
-        searcher.clear,
-        searcher.stop,
+        new_game=searcher.clear,
+        close=searcher.stop,
     )
 
 
-def by_result(score: Score, stage: float) -> float:
+def by_result(score: Score, stage: float, winning: tuple[float, float] = _WINNING, slope: float = _WIN_SLOPE) -> float:
     """The expected score between players who give nothing away: little more than nothing is a draw, much more a win.
 
     The chances are about those that Stockfish 15.1 sees where `STRONGEST` has such a score. In endings a side that is a
@@ -172,8 +179,8 @@ def by_result(score: Score, stage: float) -> float:
     """
     if score.mate is not None:
         return float(score.mate > 0)
-    wins = float(np.interp(stage, _STAGES, _WINNING))
-    win, loss = (outlook.expected_score(sign * score - wins, _WIN_SLOPE) for sign in (1, -1))
+    wins = float(np.interp(stage, _STAGES, winning))
+    win, loss = (outlook.expected_score(sign * score - wins, slope) for sign in (1, -1))
     return (1 + win - loss) / 2
 
 

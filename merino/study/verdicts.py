@@ -51,8 +51,15 @@ def with_verdict(
 
 
 def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
-    """Who is better in a position that is not over, by which move, and what that wins."""
+    """Who is better in a position that is not over, by which move, and what that wins.
+
+    A deeper search must agree, else its line is the verdict; there is none if the limit is a time.
+    """
     line, prover = _searched(position, judge, limits), claims.Prover(judge, limits)
+    if not limits.movetime:
+        deep = _searched(position, judge, deeper(limits))
+        off = abs(judge.share(position, deep.score) - judge.share(position, line.score))
+        line = line if deep.pv[0] == line.pv[0] and off < SAME else deep
     course, turn, mate = claims.Course(position, line.pv, line.score), position.turn, line.score.mate
     judged = partial(Judgement, lines={line.pv[0]: line})
     by = f"best is {course.opening} ({judge.name}, depth {line.depth})."
@@ -77,7 +84,7 @@ def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
 def standing(position: Position, line: Line, judge: Judge) -> str:
     """A line that a search has just found in a sentence, without a proof: who is better, and by which move."""
     best = _bare(claims.Course(position, line.pv[:1], line.score).opening)
-    return f"{_standing(line.score, position.turn, judge)}; best is {best} ({judge.name}, depth {line.depth})."
+    return f"{_standing(line.score, position, judge)}; best is {best} ({judge.name}, depth {line.depth})."
 
 
 def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> Judgement:
@@ -182,14 +189,15 @@ def _bare(name: str) -> str:
     return name.removesuffix("#")
 
 
-def _standing(score: Score, turn: int, judge: Judge) -> str:
-    """Who is better, and by how much, for a score of the side `turn`."""
+def _standing(score: Score, position: Position, judge: Judge) -> str:
+    """Who is better, and by how much, for a score of the side to move."""
+    turn = position.turn
     leader = turn if score > 0 else 1 - turn
     if abs(score) < phrases.MIN_AHEAD:
         return "Neither side is better"
     if abs(score) >= KNOWN_WIN:
         return f"{COLOUR_NAMES[leader]} is winning"
-    share = judge.expected(score) if leader == turn else 1 - judge.expected(score)
+    share = judge.share(position, score) if leader == turn else 1 - judge.share(position, score)
     return f"{COLOUR_NAMES[leader]} is better by {abs(score) / 100:.2f} and may expect {share:.0%} of the points"
 
 

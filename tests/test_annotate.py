@@ -184,6 +184,18 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2
 
 
+def test_a_game_that_finds_no_room_is_not_begun(game_file: Path, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
+    try:
+        with pytest.raises(CommandError, match=r"out\.pgn': File too large; the finished games are in"):
+            annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / "out.pgn.partial").read_text().count("\n") == 1
+
+
 @pytest.mark.parametrize("ending", ["gz", "xz"])
 def test_games_in_a_compressed_file_can_be_read_again(tmp_path: Path, ending: str) -> None:
     plain, out = tmp_path / "fool.pgn", tmp_path / f"out.pgn.{ending}"

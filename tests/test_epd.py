@@ -41,6 +41,8 @@ def test_a_task_is_solved_by_the_right_move_or_mate(operations, solved, tmp_path
         ("4k3/8/8/8/8/8/8/5K1R w H - bm O-O;", "f1h1", True),
         ("4k3/8/8/8/8/8/8/5K1R w H - bm Kg1;", "f1g1", False),
         ("4k3/8/8/8/8/8/8/4K2R w K - 3 20 bm O-O;", "e1g1", True),
+        ('4k3/8/8/8/8/8/8/4K2R w K -;bm "0-0";', "e1g1", True),
+        ("4k3/8/8/8/8/8/8/4K2R w K - bm Kf1; id 1", "e1f1", False),
     ],
 )
 def test_a_task_keeps_its_castling_rights_and_castles_by_them(line, best, castles):
@@ -50,7 +52,10 @@ def test_a_task_keeps_its_castling_rights_and_castles_by_them(line, best, castle
     assert Move(move).is_castling == castles
 
 
-@pytest.mark.parametrize("text", ["", f'# nothing\n{MATE_IN_ONE} c0 "asks nothing";\n', MATE_IN_ONE, "nonsense\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", f'# nothing\n{MATE_IN_ONE} c0 "asks; nothing";\n', MATE_IN_ONE, f"{MATE_IN_ONE} 12 13\n", "nonsense\n"],
+)
 def test_a_file_without_a_task_is_called_that(text, tmp_path, capsys):
     file = tmp_path / "none.epd"
     file.write_text(text)
@@ -78,10 +83,13 @@ def test_a_task_of_chess960_is_solved_by_castling(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("nonsense", "expected 8 rows"),
-        (f"{MATE_IN_ONE} bm Qd8;", "illegal san: 'Qd8'"),
-        (f"{MATE_IN_ONE} dm 1.5;", "dm takes a number of moves, not 1.5"),
-        (f"{MATE_IN_ONE} 0 bm Rd8;", "opcode"),
+        ("nonsense", "a FEN has 4 to 6 fields"),
+        (f"{MATE_IN_ONE} bm Qd8;", "Qd8: "),
+        (f"{MATE_IN_ONE} bm --;", "'--' is not a move"),
+        (f"{MATE_IN_ONE} bm Rd8 id x;", "'id' is not a move"),
+        (f"{MATE_IN_ONE} dm 1.5;", "dm takes a number of moves, not '1.5'"),
+        (f"{MATE_IN_ONE} 0 bm Rd8;", "no operation of EPD that ends with ';': '0 '"),
+        (f'{MATE_IN_ONE} id "x", bm Rd8;', "no operation of EPD that ends with ';': 'id \"x\", '"),
         ("8/8/8/8/8/8/8/3RK3 w - - bm Rd8;", "0 kings"),
         ("3k4/8/8/8/8/8/8/3RK3 w - - bm Rxd8;", ""),  # Black, who has moved, is in check
     ],

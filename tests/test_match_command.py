@@ -391,6 +391,21 @@ def test_the_usual_hash_is_brought_within_the_bounds_of_an_engine(bounds, words,
         started(replace(player, hash_mb=1000, options={}))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no groups of processes")
+def test_an_engine_that_hangs_behind_a_script_is_ended_too(tmp_path):
+    program, made = tmp_path / "engine", tmp_path / "made"
+    program.write_text(f'#!/bin/sh\nread line\necho uciok\nsleep 600 &\necho $! > "{made}"\nwait\n')
+    program.chmod(0o755)
+    started = engines.Program(engines.TimedUci)
+    started.start([str(program)])
+    while not (made.exists() and made.read_text().strip()):
+        time.sleep(0.01)
+    started.end()
+    child = Path("/proc") / made.read_text().strip()
+    while child.exists() and "State:\tZ" not in (child / "status").read_text():
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(
     ("player", "code", "said"),
     [
@@ -564,7 +579,9 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path):
     epd, pgn, book = tmp_path / "o.epd", tmp_path / "o.pgn", tmp_path / "o.bin"
     fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -"
     epd.write_text(f'{fen} bm e5; id "x";\n\n# no opening\n{fen} 0 1\n')
-    assert {FileOpenings(epd, 1).opening(number).position().fen() for number in range(3)} == {f"{fen} 0 1"}
+    assert {FileOpenings(epd, 1).opening(number).fen for number in range(3)} == {f"{fen} 0 1"}
+    (tmp_path / "counted.epd").write_text(f'{fen} hmvc 5; c0 "hmvc 7"; fmvn 9;\n')
+    assert FileOpenings(tmp_path / "counted.epd", 1).opening(0).fen == f"{fen} 5 9"
     pgn.write_text('[Event "a"]\n\n1. e4 e5 2. Nf3 *\n\n[Event "b"]\n\n1. d4 *\n')
     found = {FileOpenings(pgn, 1, 2).opening(number).moves for number in range(2)}
     assert found == {("e2e4", "e7e5"), ("d2d4",)}

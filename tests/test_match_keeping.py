@@ -118,6 +118,14 @@ def test_a_run_killed_anywhere_goes_on_with_each_game_once(name, before, with_ot
         assert text.replace(OTHERS, "") == ALL
 
 
+@pytest.mark.parametrize(("end", "gap"), [("", "\n\n"), ("\n", "\n"), ("\r\n", "\n"), ("\n\n", ""), ("\r\n\r\n", "")])
+def test_an_empty_line_parts_the_games_from_those_that_are_there(end, gap, pgn, state):
+    others = f"1. e4 e5 1-0{end}".encode()
+    pgn.write_bytes(others)
+    play(pgn, state)
+    assert pgn.read_bytes() == others + gap.encode() + ALL.encode()
+
+
 @pytest.mark.parametrize("when", [0, 2, 4])
 def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(when, pgn, state, monkeypatch):
     real, calls = keeping.append_whole, iter(range(100))

@@ -13,19 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-import chess
 import chess.pgn
 
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import IllegalMoveError, Position
+from merino.core.common.errors import abridged
 from merino.core.common.files import OPENINGS, text_of, user_path
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
+from merino.engine.notation.san import MoveRejected, read_move
 from merino.engine.tables.book import Book, BookError
 from merino.formats.sources import SourceError, plain_name, read_text, read_text_file
 
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
 _GAME = re.compile(r"^\[\w+ |\b\d+\.", re.MULTILINE)
+_LINE = re.compile(
+    r"(?P<fen>(?:\S+\s+){3}[^\s;]+)(?:\s+(?P<counters>\d+(?:\s+\d+|$))(?![^\s;]))?[\s;]*(?P<rest>.*)", re.ASCII
+)
+_OPERATION = re.compile(r"""(?<![^\s;])([A-Za-z]\w*)\s*("[^"]*"|[^;"]*?)\s*(?:;[\s;]*|$)""")
 
 
 class OpeningError(ValueError):
@@ -75,7 +80,7 @@ class FileOpenings:
         index, text = self._entries[number % len(self._entries)]
         place = f"{'game' if self._has_games else 'line'} {index}"
         try:
-            opening = self._of_game(index, text) if self._has_games else Opening(_fen(text))
+            opening = self._of_game(index, text) if self._has_games else Opening(epd_parts(text)[0])
             position = opening.position()
         except VariantError as error:
             raise OpeningError(f"{self._path}: {error}") from error
@@ -85,7 +90,7 @@ class FileOpenings:
             position.pop()
         if position.outcome() is not None:
             raise OpeningError(f"{self._path}, {place}: the game is already over")
-        return Opening(opening.fen, opening.moves[: len(position.moves)])
+        return Opening(position.start_fen(), opening.moves[: len(position.moves)])
 
     def _of_game(self, index: int, text: str) -> Opening:
         game = read_game(PgnLines(io.StringIO(text)))
@@ -128,11 +133,14 @@ def _games(text: str) -> Iterator[str]:
             yield game
 
 
-def _fen(line: str) -> str:
-    """The FEN in a line of an EPD file: four fields, and the two counters if they are there."""
-    fields = line.partition(";")[0].split()
-    counters = fields[4:6]
-    return " ".join(fields[:4] + (counters if len(counters) == 2 and all(map(str.isdigit, counters)) else []))
+def epd_parts(line: str) -> tuple[str, str]:
+    """The FEN of a line of an EPD file, with the counters that follow or that `hmvc` and `fmvn` give, and the rest."""
+    found = _LINE.fullmatch(line.strip())
+    if found is None:
+        return line, ""
+    named = dict(_OPERATION.findall(found["rest"]))
+    counters = found["counters"] or f"{named.get('hmvc', 0)} {named.get('fmvn', 1)}"
+    return f"{found['fen']} {counters}", found["rest"]
 
 
 @dataclass(frozen=True)
@@ -158,51 +166,36 @@ class EpdTest:
         return " ".join(f"{code} {text}" for code, text in parts if text)
 
 
-class _Chess960Board(chess.Board):
-    """A board of Chess960, as are the boards that python-chess makes of it to read moves."""
-
-    def __init__(self, fen: str = chess.STARTING_FEN, *, chess960: bool = True) -> None:
-        super().__init__(fen, chess960=chess960)
-
-
 def read_task(line: str, name: str) -> EpdTest | None:
-    """The task of a line of EPD, named `name` if it has no `id`; None if it sets no task. Raises ValueError.
+    """The task of a line of EPD, named `name` if it has no `id`; None if it sets no task.
 
-    The two counters of a FEN may come before the operations.
+    The two counters of a FEN may come before the operations. Raises FenError, MoveRejected and ValueError.
     """
-    words = line.split(maxsplit=6)
-    if len(words) > 6 and words[4].isdecimal() and words[5].isdecimal():
-        line = " ".join([*words[:4], words[6]])
-    board: chess.Board = _Chess960Board(" ".join(words[:4]))
-    if not board.has_chess960_castling_rights():
-        board = chess.Board()
-    try:
-        operations = board.set_epd(line.strip())
-    except AssertionError as error:  # for an operand that is not a move
-        raise ValueError("an operation cannot be read") from error
-    best, avoid = (tuple(move.uci() for move in _moves(operations.get(code))) for code in ("bm", "am"))
-    mate = operations.get("dm")
-    if mate is not None and not (isinstance(mate, int) and mate > 0):
+    fen, text = epd_parts(line)
+    position = Position(fen)
+    operations = {code: operand.strip('"') for code, operand in _OPERATION.findall(text)}
+    if unread := _OPERATION.sub("", text):
+        raise ValueError(f"no operation of EPD that ends with ';': {abridged(unread)!r}")
+    best, avoid = (
+        tuple(position.uci(read_move(position, word)) for word in operations.get(code, "").replace(",", " ").split())
+        for code in ("bm", "am")
+    )
+    mate = operations.get("dm", "")
+    if mate and not (mate.isdecimal() and int(mate)):
         raise ValueError(f"dm takes a number of moves, not {mate!r}")
     if not (best or avoid or mate):
         return None
-    return EpdTest(str(operations.get("id", name)), Position(board.fen()), best, avoid, mate)
+    return EpdTest(operations.get("id", name), position, best, avoid, int(mate) if mate else None)
 
 
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
     """The positions of an EPD file that set a task, and the faults of other lines; raises SourceError."""
-    tasks, faults = [], []
+    tasks, faults = list[EpdTest](), list[str]()
     for number, line in enumerate(text_of(read_text(path), path, "replace").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         try:
-            task = read_task(line, f"line {number}")
-        except ValueError as error:
+            tasks += filter(None, [read_task(line, f"line {number}")])
+        except (MoveRejected, ValueError) as error:
             faults.append(f"{path}:{number}: {error}")
-        else:
-            tasks += [] if task is None else [task]
     return tasks, faults
-
-
-def _moves(operand: object) -> list[chess.Move]:
-    return [move for move in operand if isinstance(move, chess.Move)] if isinstance(operand, list) else []

@@ -6,8 +6,11 @@ games on a clock, a board is driven by Python move by move.
 
 import logging
 import math
+import os
 import re
 import shlex
+import signal
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -67,17 +70,30 @@ class Program:
 
     async def popen(self, command: list[str], **settings: Any) -> tuple[Any, chess.engine.Protocol]:
         """What the class of the protocol does, with a note of it for `end`."""
-        transport, self._protocol = await self._kind.popen(command, **settings)
+        transport, protocol = await self._kind.popen(command, **settings)
+        self._protocol = protocol
         if self._has_ended:
-            transport.close()
-        return transport, self._protocol
+            self.end()
+        return transport, protocol
+
+    def quit(self, engine: chess.engine.SimpleEngine) -> None:
+        """Ask the engine that was started to quit, and end it in any case."""
+        with suppress(chess.engine.EngineError, TimeoutError):
+            engine.timeout = QUIT_SECONDS
+            engine.quit()
+        self.end()
+        engine.close()
 
     def end(self) -> None:
-        """End it, now or as soon as it runs; from any thread, and more than once."""
+        """End it and what it has started, now or as soon as it runs; from any thread, and more than once."""
         self._has_ended = True
-        if self._protocol is not None and self._protocol.transport is not None:
+        protocol, self._protocol = self._protocol, None  # later its number may be another program's
+        if protocol is not None and protocol.transport is not None:
+            if sys.platform != "win32":
+                with suppress(ProcessLookupError, PermissionError):  # nobody of its group runs any more
+                    os.killpg(protocol.transport.get_pid(), signal.SIGKILL)
             with suppress(RuntimeError):  # its event loop is closed, and so is the program
-                self._protocol.loop.call_soon_threadsafe(self._protocol.transport.close)
+                protocol.loop.call_soon_threadsafe(protocol.transport.close)
 
 
 class _Engine(chess.engine.Protocol):
@@ -279,13 +295,12 @@ class OtherEngine:
         began, info = time.perf_counter(), chess.engine.INFO_SCORE | chess.engine.INFO_BASIC
         try:
             result = self._engine.play(situation.board, limit, game=self._game, info=info)
-        except chess.engine.EngineTerminatedError as error:
-            self._engine = None
-            is_late = time.perf_counter() - began >= seconds
-            raise EngineFault(Reason.CRASH, "no answer" if is_late else f"the engine ended: {error}") from error
         except (chess.engine.EngineError, TimeoutError) as error:
-            self._engine.close()  # it may have lost track of the game
-            self._engine = None
+            self._engine = None  # it may have lost track of the game
+            self._program.end()
+            if isinstance(error, chess.engine.EngineTerminatedError):
+                is_late = time.perf_counter() - began >= seconds
+                raise EngineFault(Reason.CRASH, "no answer" if is_late else f"the engine ended: {error}") from error
             is_illegal = bool(error.args) and isinstance(error.args[0], ValueError)
             raise EngineFault(Reason.ILLEGAL if is_illegal else Reason.CRASH, str(error) or "no answer") from error
         finally:
@@ -305,17 +320,9 @@ class OtherEngine:
         self._program.end()
 
     def close(self) -> None:
-        """Ask it to quit, and end it if it does not, at once where it was stopped."""
-        if self._engine is None:
-            return
-        try:
-            if not self._is_stopped:
-                self._engine.timeout = QUIT_SECONDS
-                self._engine.quit()
-        except (chess.engine.EngineError, TimeoutError):
-            pass  # it is ended in any case
-        finally:
-            self._engine.close()
+        """Ask it to quit, and end it if it does not; one that was stopped is ended already."""
+        if self._engine is not None:
+            self._program.quit(self._engine)
 
     def _new_program(self) -> Program:
         return Program(TimedXBoard if self._player.speaks_xboard else TimedUci)

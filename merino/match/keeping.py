@@ -98,8 +98,8 @@ class GrowingFile:
         """Journal to add what is waiting to the file as it is now; raises MatchError."""
         with writing(MatchError, self.path):
             self._finish()
-            self.check_whole(self._file)
-            self.plan = Journal(_size(self._file), (*self._left(), *self._waiting))
+            gap, games = self.check_whole(self._file), (*self._left(), *self._waiting)
+            self.plan = Journal(_size(self._file), (gap, *games) if gap and games else games)
 
     def settle(self) -> None:
         """Add what was planned, which the state has, or nothing; raises MatchError."""
@@ -124,8 +124,13 @@ class GrowingFile:
             with self.opened():
                 self.check_whole(self._file)
 
-    def check_whole(self, file: IO[bytes]) -> None:
-        """Raise MatchError if nothing may be added to the open file."""
+    def check_whole(self, file: IO[bytes]) -> bytes:
+        """What has to part the next game from the end of the open file: an empty line, as far as it is not there.
+
+        Raises MatchError if nothing may be added to it.
+        """
+        end = _read(file, max(0, _size(file) - 4), 4).replace(b"\r", b"")[-2:]
+        return b"\n" * (2 - end.endswith(b"\n") - (end == b"\n\n")) if end else b""
 
     def _finish(self) -> None:
         """Add what is missing of the plan kept, from the middle of a game on if need be; raises OSError.
@@ -160,8 +165,8 @@ class PositionFile(GrowingFile):
         self._skip, self._has_games = skip, is_games_file(path)
         self._end = 0  # of the whole games that were found in the file when it was last looked at
 
-    def check_whole(self, file: IO[bytes]) -> None:
-        """See GrowingFile."""
+    def check_whole(self, file: IO[bytes]) -> bytes:
+        """See GrowingFile; nothing parts positions."""
         size, itemsize = _size(file), packed.PACKED.itemsize
         if self._has_games:
             self._end = end_of_games(file, self._end if self._end <= size else 0)
@@ -172,6 +177,7 @@ class PositionFile(GrowingFile):
         if not is_whole:
             kind = "games in viriformat" if self._has_games else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
+        return b""
 
     def bytes_of(self, game: Game) -> bytes:
         """The positions of a finished game in the form of the file."""

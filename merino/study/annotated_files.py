@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import logging
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -333,11 +332,11 @@ class Partial:
         self.games: list[bytes] = []
         with files.writing(errors.StudyError, self.path):
             end = self._read() if files.is_there(self.path) else 0
-            self._file = self.path.open("r+b" if end else "wb")
+            self._file = self.path.open("r+b" if end else "wb", buffering=0)
             self._file.truncate(end)
             self._file.seek(end)
             if not end:
-                self._write(self._first)
+                files.append_whole(self._file, self._first)
 
     def __enter__(self) -> Self:
         return self
@@ -345,26 +344,20 @@ class Partial:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, game: bytes) -> None:
-        """Add a finished game to the file; raises OSError."""
-        head = f"% game {len(self.games) + 1}, {len(game)} bytes, checksum {sealed.checksum(game)}\n"
-        self._write(head.encode() + game + _GAP)
-        self.games.append(game)
+    def add(self, game: bytes, is_whole: bool = True) -> None:
+        """Add a game to the file, all of it or nothing; raises OSError.
 
-    def add_unfinished(self, game: bytes) -> None:
-        """Add an unfinished game, for the user to look at; the next run annotates it again. Raises OSError."""
-        self._write(b"% unfinished\n" + game + _GAP)
+        An unfinished one is for the user to look at: the next run annotates it again.
+        """
+        about = f"game {len(self.games) + 1}, {len(game)} bytes, checksum {sealed.checksum(game)}"
+        files.append_whole(self._file, f"% {about if is_whole else 'unfinished'}\n".encode() + game + _GAP)
+        self.games += [game] * is_whole
 
     def finish(self) -> None:
         """Replace the target, compressed if its name ends so, by all games, and remove the file; raises OSError."""
         files.write_whole(self._target, as_named(self._target, _GAP.join(self.games) + b"\n"))
         self._file.close()
         self.path.unlink()
-
-    def _write(self, content: bytes) -> None:
-        self._file.write(content)
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
     def _read(self) -> int:
         """Read the complete games of the file; returns where the last one ends, 0 if there is not even a first line.

@@ -273,11 +273,7 @@ class _UciJudge:
 
     def close(self) -> None:
         """Ask it to quit, and end it if it does not."""
-        with suppress(chess.engine.EngineError, TimeoutError):
-            self._engine.timeout = engines.QUIT_SECONDS
-            self._engine.quit()
-        self._program.end()
-        self._engine.close()
+        self._program.quit(self._engine)
 
     def analyse(self, position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         """The best lines, as an Analyser gives them."""

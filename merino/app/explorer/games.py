@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import chess
 import chess.pgn
@@ -17,7 +18,7 @@ from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError, abridged
 from merino.engine.notation import san
 from merino.eval.evaluation import Evaluation
-from merino.formats import pgn_games, pgn_text, sources
+from merino.formats import openings, pgn_games, pgn_text, sources
 from merino.study import annotated_files, reporting
 
 MAX_SENT = 64 << 20  # characters of all games of a run
@@ -27,9 +28,13 @@ MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
 MAX_NAG = 255
 
 Data = dict[str, Any]  # as JSON
-_FEN_FIELDS, _EPD_FIELDS = 6, 4
+_TAKEN = ("", "White to move", "castling as kings and rooks stand", "no en passant")  # for the fields of a FEN
 _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists that 'learn' keeps
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_LABELLED = re.compile(
+    r"(?:https?://.*?/|fen\s*[:=]\s*)?([\"'`]?)(?P<fen>(?:[1-8pnbrqk]+/){7}.*)\1", re.IGNORECASE | re.DOTALL
+)
+_UCI = re.compile(r"position\s+(?:startpos|fen\s+(?P<fen>.+?))(?:\s+moves\b(?P<moves>.*))?", re.DOTALL)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
 _PATH = re.compile(r"(?:[^\s']*[\\/])?sent-(\d+)\.pgn")  # of a file that is written here
@@ -108,7 +113,14 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Data:
     whole, text = text, text.strip().lstrip("\ufeff")
     if not text:
         raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
-    if _ADDRESS.match(text):
+    is_address = bool(_ADDRESS.match(text))
+    if is_address:
+        text = unquote(re.sub("[?#].*", "", text)).replace("_", " ")
+    if command := _UCI.fullmatch(text):
+        return _read("moves", _played(Position(command["fen"] or START_FEN), (command["moves"] or "").split()))
+    if labelled := _LABELLED.fullmatch(text):
+        text = labelled["fen"]
+    elif is_address:
         raise RequestError("nothing is fetched from other sites: paste the FEN or the PGN that is shown there")
     positions = _positions_in(text)
     if positions:
@@ -181,31 +193,19 @@ def _positions_in(text: str) -> list[str]:
 
 
 def _read_position(lines: Sequence[str], free: bool) -> Data:
-    fields = lines[0].split()
-    remarks = [f"the first of {len(lines)} lines"] if len(lines) > 1 else []
-    counters = fields[_EPD_FIELDS:_FEN_FIELDS]
-    end = _FEN_FIELDS if all(field.isdigit() for field in counters) else _EPD_FIELDS
-    if fields[end:]:
-        remarks.append(" ".join(fields[end:]))  # the operations of an EPD
-        fields = fields[:end]
-    fen = " ".join(fields)
+    fen, rest = openings.epd_parts(lines[0])
+    remarks = [f"the first of {len(lines)} lines"] * (len(lines) > 1) + [rest] * bool(rest)  # the operations of an EPD
+    fields = fen.split()
+    if taken := _TAKEN[len(fields) :]:
+        fen = san.completed(fields)
+        remarks.append(f"not in the text: {', '.join(taken)}")
     try:
-        if len(fields) == 1:
-            fen = _completed(fields[0])
-            remarks.append("a board alone: White to move, castling as kings and rooks stand")
         fen = Position(fen).fen()
     except FenError:
         if not free:
             raise
         fen = reporting.set_up(fen).fen
     return _read("fen", _game(fen), "; ".join(remarks) or None)
-
-
-def _completed(board: str) -> str:
-    try:
-        return san.completed(board)
-    except ValueError:
-        return f"{board} w - - 0 1"  # which the reader of FENs refuses, with the reason
 
 
 def _played(start: Position, texts: list[str]) -> Data:

@@ -68,7 +68,7 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
             line.wipe()
             is_whole = game.is_whole
             if partial:
-                (partial.add if game.is_whole else partial.add_unfinished)(game.text)
+                partial.add(game.text, game.is_whole)
             elif args.json:
                 print(json.dumps(files.game_json(game)), flush=True)
             else:

@@ -7,7 +7,8 @@ The rules are python-chess's.
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import chess
@@ -245,13 +246,14 @@ def names_position(text: str) -> bool:
     return text == game.START_NAME or looks_like_fen(text)
 
 
-def completed(board: str) -> str:
-    """The FEN of a board that is given alone: White to move, castling as kings and rooks stand; raises ValueError."""
+def completed(fields: Sequence[str]) -> str:
+    """The FEN that begins with these fields: White to move, castling as kings and rooks stand, no en passant."""
     placed = chess.Board(None)
-    placed.set_board_fen(board)
+    with suppress(ValueError):  # the reader of FENs says what is wrong
+        placed.set_board_fen(fields[0])
     placed.castling_rights = chess.BB_CORNERS
     placed.castling_rights = placed.clean_castling_rights()
-    return placed.fen()
+    return " ".join([*fields, *placed.fen().split()[len(fields) :]])
 
 
 def score_text(score: Score, turn: int) -> str:

@@ -12,7 +12,7 @@ from merino.study.judge import Judge
 def judge_from(
     analyse: Callable[..., Sequence[Line]],
     evaluation: Evaluation | None = None,
-    sober: Callable[[Score, float], float] | None = None,
+    scales: Sequence[Callable[[Score, float], float]] = (),
 ) -> Judge:
     """The judge whose lines `analyse` gives; expected scores and words are those of the evaluation."""
     evaluation = evaluation or default()
@@ -21,4 +21,4 @@ def judge_from(
     def expected(score: Score) -> float:
         return expected_of(score, evaluation)
 
-    return Judge("a test", analyse, expected, evaluation, "a test", scale, sober or (lambda score, _: expected(score)))
+    return Judge("a test", analyse, expected, evaluation, "a test", scale, scales)

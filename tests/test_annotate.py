@@ -21,7 +21,7 @@ from merino.study import annotation
 from merino.study.annotated_files import games_of, read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
-from merino.study.judge import by_result
+from merino.study.judge import BY_RESULT
 from tests.judges import judge_from
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -323,6 +323,7 @@ ENDING = "4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1"
         (UNKNOWN, -300, "mistake", None),
         (ENDING, 450, "blunder", "blunder"),
         (ENDING, 150, "blunder", None),  # drawn before and after it
+        (ENDING, 540, "mistake", None),  # it may be won after it, too
     ],
 )
 def test_what_is_won_lost_or_drawn_anyway_has_no_grade(start: str, level: int, by_k: str, name: str | None) -> None:
@@ -333,8 +334,8 @@ def test_what_is_won_lost_or_drawn_anyway_has_no_grade(start: str, level: int, b
         score = {"": level, played: 300 - level}.get(made, -level)
         return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
 
-    for sober, expected in ((None, by_k), (by_result, name)):
-        judge = judge_from(seek, default().with_k(224), sober)
+    for scales, expected in (((), by_k), (BY_RESULT, name)):
+        judge = judge_from(seek, default().with_k(224), scales)
         (found,) = annotate_moves(Position(start), [played], judge, lambda _: Limits(nodes=1))
         assert (found.grade.name if found.grade else None) == expected
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import chess
 
@@ -25,23 +25,32 @@ from merino.core.common.text import counted
 from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Line, Score
+from merino.engine.search.searcher import Searcher
+from merino.eval import families
 from merino.study import tactics
-from merino.study.judge import Judge
+from merino.study.judge import Judge, by_search
 from merino.study.lines import LineEnd, end_after
 
 LATEST = 7  # plies within which material must be won
 FOLLOWED = 12  # plies of a line that must not give it back
-MAX_FALL = 75  # centipawns that the second search may find less than the first
+MAX_FALL = 50  # centipawns that the second search may find less than the first
 SPARED = 3  # pawns from which on a defence may save one
 WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
-LEAST_PER_PAWN = 40  # centipawns that a move must lose for each pawn that is said to be lost
+LEAST_AFTER = 100  # centipawns of a side that has won a piece
+LEAST_PER_PAWN = 60  # centipawns that a move must lose for each pawn that is said to be lost
 MIN_PLACE = 15.0  # centipawns that terms must make of a fact
 LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of place must show
 COVERED = 0.5  # of what a move loses, that a fact must make
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
 NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
 PLACES_NAMED = 3
+AS_GOOD = 10  # centipawns that another line that wins material may be worse by
+COUNTING = 100_000  # nodes of the search that counts material
+COUNTER_MB = 8
+COUNTED = (*tactics.PIECES, chess.PAWN)
+LONGER = 5.0  # times the nodes of a search that must not change the score of a first move
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
+LONGEST_MATE = 6  # moves of a mate that is shown to its end
 LONGEST_DRAW = 8  # plies within which a draw must be shown
 
 
@@ -50,6 +59,29 @@ class ScoredLine(NamedTuple):
 
     moves: Sequence[int]
     score: Score
+
+
+def longer(limits: Limits) -> Limits:
+    """The limits of a search that must not change the score of a first move."""
+    nodes, depth, movetime = limits.nodes, limits.depth, limits.movetime
+    return replace(
+        limits,
+        nodes=nodes and round(LONGER * nodes),
+        depth=depth and depth + 2,
+        movetime=movetime and round(LONGER * movetime),
+    )
+
+
+def spared(pawns: int) -> int:
+    """How much of so many pawns a defence may save."""
+    return int(pawns >= SPARED)
+
+
+class Counted(NamedTuple):
+    """The moves of a line, and the pawns that the side to move wins by it."""
+
+    moves: Sequence[int]
+    pawns: int
 
 
 def as_found(line: Line | None) -> ScoredLine:
@@ -74,6 +106,7 @@ class Mistake:
 
 UNPROVED = "no proved reason"
 NO_REASON = "no reason in words could be proved"
+DIFFERENCE = "material lost"
 GIVEN_AWAY, NOT_GAINED = "position given away", "improvement missed"
 # The kinds of claims, each with the mistake of who allows it, and of who misses it.
 TACTICS = {
@@ -133,22 +166,26 @@ class Course:
     def gains(self) -> list[schema.GainReport]:
         """What the side that begins it has by `LATEST` where nothing can be taken back, and keeps later, most first."""
         last = min(len(self.moves), FOLLOWED)
-        secured = {ply: won for ply in range(1, last + 1) if (won := self._secured(ply)) is not None}
-        # What could be taken later counts only if it is a piece where the line ends: else the moves show what is taken.
-        held = {ply: self.lead(ply) for ply in secured}
-        held |= {ply: won for ply, won in list(secured.items())[-1:] if held[ply] - won >= tactics.MIN_PIECE_WON}
-        kept = {
-            ply: lead
-            for ply, lead in secured.items()
-            if ply <= LATEST and lead == self.lead(ply) == min(held[later] for later in held if later >= ply)
-        }
-        firsts = {pawns: ply for ply, pawns in reversed(kept.items()) if pawns >= tactics.MIN_GAIN}
+        quiet = {ply: won for ply in range(last, 0, -1) if (won := self._secured(ply)) == self.lead(ply)}
+        firsts, least = dict[int, int](), 1000
+        for ply, pawns in quiet.items():
+            if tactics.MIN_GAIN <= pawns <= least + spared(pawns) and ply <= LATEST:
+                firsts[pawns] = ply
+            least = min(least, pawns)
         return [schema.GainReport(pawns, firsts[pawns]) for pawns in sorted(firsts, reverse=True)]
 
     @property
     def gain(self) -> schema.GainReport | None:
         """The most of these; None for nothing."""
         return next(iter(self.gains), None)
+
+    def with_tail(self, plies: int, moves: Sequence[int]) -> Self:
+        """The course of so many of its moves, followed by others."""
+        return replace(self, moves=(*self.moves[:plies], *moves[: FOLLOWED - plies]))
+
+    def keeps(self, gain: schema.GainReport) -> bool:
+        """Whether the side that begins it wins as much in it, or nearly."""
+        return self.gain is not None and self.gain.pawns >= gain.pawns - spared(gain.pawns)
 
     def _secured(self, ply: int) -> int | None:
         """What the side that begins it has won and keeps after so many plies; None during an exchange.
@@ -165,6 +202,10 @@ class Course:
     def lead(self, ply: int) -> int:
         """The pawns that the side that begins it has won after so many plies."""
         return tactics.balance(self.boards[ply], self.side) - tactics.balance(self.boards[0], self.side)
+
+    def ahead(self, ply: int) -> int:
+        """The pawns by which the side that begins it is ahead after so many plies."""
+        return tactics.balance(self.boards[ply], self.side)
 
     def text(self, plies: int) -> str:
         """So many of its moves with their numbers."""
@@ -199,8 +240,12 @@ class Prover:
         best = Course(position, tuple(better.moves), better.score)
         own = Course(best_after(position, played), tuple(reply.moves), reply.score)
         for claim, kind, course in self._tactics(played, best, own):
-            return Mistake(kind, claim.text, course.text(len(claim.line)), (claim,))
-        found = self._places(played, best, own)
+            return Mistake(kind, claim.text, _text(course.start, claim.line), (claim,))
+        whole = Course(best.start, (played, *own.moves), Score(-own.score))
+        worse = self._difference(whole, best)
+        if worse is not None:
+            return Mistake(DIFFERENCE, worse.text, _text(best.start, worse.line), (worse,))
+        found = self._places(whole, best)
         if found:
             kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(played) else NOT_GAINED
             sentence = " and ".join(claim.text for claim in found)
@@ -261,7 +306,7 @@ class Prover:
     def _mate(self, course: Course) -> schema.ClaimReport | None:
         """A mate that is shown to its end."""
         mate = course.score.mate
-        if mate is None or mate <= 0:
+        if mate is None or not 0 < mate <= LONGEST_MATE:
             return None
         moves, position = list(course.moves[: 2 * mate - 1]), course.after(min(len(course.moves), 2 * mate - 1))
         for _ in range(MATE_SEARCHES):
@@ -294,47 +339,128 @@ class Prover:
         return self._claim(kind, course, len(course.moves), (), None, text, Score(0))
 
     def _win(self, course: Course) -> schema.ClaimReport | None:
-        """What material a line wins, if a search from where it is won agrees, and by which of the means."""
+        """What material a line wins, or another one as good, that a search finds which counts nothing else."""
+        counted = self._count(course.start)
+        if not course.moves or counted.pawns < tactics.MIN_GAIN:
+            return None
+        for each in (course, self._as_good(course, counted.moves)):
+            claim = None if each is None else self._won_in(each)
+            if claim is not None:
+                return claim
+        return None
+
+    def _as_good(self, course: Course, moves: Sequence[int]) -> Course | None:
+        """Another line from the same position; None if the judge finds its first move worse."""
+        score = course.score
+        if moves[0] != course.moves[0]:
+            (line,) = self.judge.analyse(course.start, replace(self.limits, search_moves=[moves[0]]))
+            score = line.score
+        return None if score < course.score - AS_GOOD else Course(course.start, tuple(moves), score)
+
+    def _won_in(self, course: Course) -> schema.ClaimReport | None:
+        """What material a line wins, and by which of the means; None if it is not proved."""
+        certain = self._count(course.start, course.moves[:1]).pawns
         for gain in course.gains:
+            if certain < gain.pawns - spared(gain.pawns):
+                continue
             end = course.after(gain.ply)
             line = self._search(end)
             after = line.score if end.turn == course.start.turn else Score(-line.score)
-            if after < course.score - MAX_FALL and not (after >= WON and course.score >= WON):
-                continue
-            longer = Course(course.start, (*course.moves[: gain.ply], *line.moves[: FOLLOWED - gain.ply]), course.score)
-            if longer.gain is None or longer.gain.pawns < gain.pawns or not self._is_forced(course, gain):
-                continue
-            for kind, named in _MEANS.items():
-                if (found := named(course, gain)) is not None:
-                    pieces, text = found
-                    return self._claim(kind, course, gain.ply, pieces, gain, text, after)
+            is_kept = course.with_tail(gain.ply, line.moves).keeps(gain)
+            if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain):
+                for kind, named in _MEANS.items():
+                    if (found := named(course, gain)) is not None:
+                        pieces, text = found
+                        return self._claim(kind, course, gain.ply, pieces, gain, text, after)
         return None
 
+    def _agrees(self, course: Course, gain: schema.GainReport, after: Score) -> bool:
+        """Whether the scores of a line speak of what it wins, before and after it: a pawn decides no game."""
+        if abs(after) >= WON:
+            return gain.pawns >= SPARED and (after > 0) == (course.score > 0)
+        if gain.pawns >= SPARED:
+            return after >= max(course.score - MAX_FALL, LEAST_AFTER)
+        is_same = abs(after - course.score) <= MAX_FALL
+        return is_same and after >= LEAST_PER_PAWN * min(gain.pawns, course.ahead(gain.ply))
+
     def _is_forced(self, course: Course, gain: schema.GainReport) -> bool:
-        """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several."""
-        for ply in range(1, gain.ply, 2):
-            defence = self._search(course.after(ply)).moves
-            kept = Course(course.start, (*course.moves[:ply], *defence[: FOLLOWED - ply]), course.score).gain
-            if (0 if kept is None else kept.pawns) < gain.pawns - (gain.pawns >= SPARED):
-                return False
-        return True
+        """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several.
+
+        The first move must keep the score, where it wins no piece in a longer search.
+        """
+        limits = longer(self.limits) if gain.pawns < SPARED else self.limits
+        first = as_found(self.judge.line(course.after(1), limits))
+        if -first.score < min(course.score - MAX_FALL, WON):
+            return False
+        defences = {1: first} | {ply: self._search(course.after(ply)) for ply in range(3, gain.ply, 2)}
+        return all(course.with_tail(ply, defence.moves).keeps(gain) for ply, defence in defences.items())
+
+    @cached_property
+    def _counter(self) -> Judge:
+        """A search that counts nothing but material."""
+        evaluation = families.default()
+        worth = {f"VAL_{chess.piece_symbol(kind).upper()}": 100.0 * tactics.WORTH[kind] for kind in COUNTED}
+        counting = evaluation.with_numbers({name: worth.get(name[:5], 0.0) for name in evaluation.numbers})
+        searcher = Searcher(COUNTER_MB, 1, counting)
+        return by_search(searcher, counting, "material", is_forgetful=True)
+
+    def _count(self, position: Position, first: Sequence[int] = ()) -> Counted:
+        """The pawns that the side to move wins by force, all or by one of the `first` moves, and by which line."""
+        board = board_of(position)
+        if board.is_repetition(2) or board.is_fifty_moves():
+            return Counted((), 0)
+        line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
+        return Counted(tuple(line.pv), round(line.score / 100) - tactics.balance(board, board.turn))
 
     # Places
 
-    def _places(self, played: int, best: Course, own: Course) -> list[schema.ClaimReport]:
+    def _difference(self, whole: Course, best: Course) -> schema.ClaimReport | None:
+        """How much more material the better line has where both end quiet, and nothing changes it any more."""
+        plies = _settled(whole, LATEST + 1, 1), _settled(best, LATEST, -1)
+        if not all(plies) or not whole.moves or best.score.mate is not None or whole.score.mate is not None:
+            return None
+        pawns = best.lead(plies[1]) - whole.lead(plies[0])
+        loss = int(best.score) - int(whole.score)
+        if pawns < tactics.MIN_GAIN or loss < LEAST_PER_PAWN * min(pawns, SPARED):
+            return None
+        counted = [self._count(course.after(ply)).pawns for course, ply in zip((whole, best), plies, strict=True)]
+        own, other = (pawns * (1 if ply % 2 == 0 else -1) for pawns, ply in zip(counted, plies, strict=True))
+        certain = pawns + other - own
+        ends = self._scores_at(whole, best, plies)
+        is_far = max(map(abs, ends)) >= WON and pawns < SPARED
+        if is_far or max(counted) > 0 or certain < pawns - spared(pawns) or ends[1] - ends[0] < COVERED * loss:
+            return None
+        text = f"{whole.boards[0].san(whole.made[0])} comes out worse by {_worse_by(whole, best, plies)}"
+        return schema.ClaimReport(
+            "material",
+            _side(not whole.side),
+            whole.start.fen(),
+            (),
+            whole.uci(plies[0]),
+            best.uci(plies[1]),
+            schema.GainReport(pawns, plies[0]),
+            self._proof(Score(ends[1]), Score(ends[0]), whole.start.turn),
+            text,
+        )
+
+    def _scores_at(self, whole: Course, best: Course, plies: tuple[int, int]) -> tuple[int, int]:
+        """The scores at the ends of the line played and of the better one, of the side that begins them."""
+        found = [self._search(course.after(ply)).score for course, ply in zip((whole, best), plies, strict=True)]
+        own, other = (int(score) if ply % 2 == 0 else -int(score) for score, ply in zip(found, plies, strict=True))
+        return own, other
+
+    def _places(self, whole: Course, best: Course) -> list[schema.ClaimReport]:
         """What the move gives away or does not gain by place, the mover's own first, the largest first."""
-        loss = int(best.score) + int(own.score)
-        whole = Course(best.start, (played, *own.moves), Score(-own.score))
+        loss = int(best.score) - int(whole.score)
         plies = _level_ends(whole, best)
-        if plies is None or own.score.mate is not None or best.score.mate is not None:
+        if plies is None or whole.score.mate is not None or best.score.mate is not None:
             return []
         lines = whole.moves[: plies[0]], best.moves[: plies[1]]
         here, there = (end_after(best.start, moves, self.judge.narrator) for moves in lines)
         found = _covering(list(_place_candidates(here, there, best.side)), loss)
         if not found:
             return []
-        scores = [self._search(course.after(ply)).score for course, ply in zip((whole, best), plies, strict=True)]
-        own_end, best_end = (score if ply % 2 == 0 else -score for score, ply in zip(scores, plies, strict=True))
+        own_end, best_end = self._scores_at(whole, best, plies)
         if best_end - own_end < COVERED * loss:
             return []
         ends = (whole, plies[0], own_end), (best, plies[1], best_end)
@@ -472,7 +598,10 @@ def _by_fork(course: Course, gain: schema.GainReport) -> tuple[Sequence[chess.Sq
     targets = tactics.fork_targets(board, move.to_square)
     if not targets or not _takes(course, gain, targets):
         return None
-    named = sorted(targets, key=lambda target: -tactics.worth_at(board, target))[:2]
+    fallen = {origin for ply, origin, _ in course.falls if ply <= gain.ply}
+    first, *others = sorted(targets, key=lambda target: -tactics.worth_at(board, target))
+    second = others[0] if first in fallen else next(target for target in others if target in fallen)
+    named = first, second
     said = " and the ".join(tactics.piece_name(board, target) for target in named)
     return (move.from_square, *named), f"{course.opening} forks the {said} and wins {_spoils(course, gain)}"
 
@@ -601,6 +730,30 @@ class _Candidate(NamedTuple):
     favours: chess.Color
     cp: float
     text: str
+
+
+def _settled(course: Course, last: int, sign: int) -> int:
+    """The ply of a line from which on its quiet boards, to the `last` ply, have the same material; 0 for none.
+
+    Nor may the side that begins it have more on a later one if `sign` is 1, or less if it is -1.
+    """
+    quiet = [ply for ply in range(1, min(len(course.moves), FOLLOWED) + 1) if tactics.is_quiet(course.boards[ply])]
+    early = [ply for ply in quiet if ply <= last]
+    if not early or any(sign * course.lead(ply) > sign * course.lead(early[-1]) for ply in quiet if ply > last):
+        return 0
+    other = (ply for ply in reversed(early) if course.lead(ply) != course.lead(early[-1]))
+    return early[early.index(found) + 1] if (found := next(other, None)) else early[0]
+
+
+def _worse_by(whole: Course, best: Course, plies: tuple[int, int]) -> str:
+    """What the side that begins two lines has less at the end of the first: "a pawn", "a rook for a bishop"."""
+    ends = whole.boards[plies[0]], best.boards[plies[1]]
+    own, other = (tactics.men(ends[0], side) for side in (whole.side, not whole.side))
+    best_own, best_other = (tactics.men(ends[1], side) for side in (whole.side, not whole.side))
+    less = best_own + other
+    more = own + best_other
+    lost, paid = less - more, more - less
+    return phrases.listed(lost) + (f" for {phrases.listed(paid)}" if paid else "")
 
 
 def _level_ends(whole: Course, best: Course) -> tuple[int, int] | None:

@@ -36,9 +36,9 @@ STRONGEST = "gen13"  # the strongest net that comes with Merino
 TERMS = "terms"  # the name of a judge by the evaluation that comes with Merino
 FORMS = f"a net or weights, by file or name, '{TERMS}', or the program of a UCI engine"
 SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for the move, until it counts as hanging
-# Of `by_result`: the centipawns that win half of the games in endings and with most pieces, how steep that is, and the
-# stages that count as such.
-_WINNING, _WIN_SLOPE, _STAGES = (250.0, 120.0), 25.0, (1 / 3, 2 / 3)
+# The scales of `by_result`, each by the centipawns that win half of the games in endings and with most pieces, between
+# which positions differ; how steep they are, and the stages that count as endings and as most pieces.
+_WINNING, _WIN_SLOPE, _STAGES = ((250.0, 120.0), (150.0, 90.0)), 25.0, (1 / 3, 2 / 3)
 _LIKELY = (190.0, 100.0), 40.0  # the same for the best guess, where nothing need be sure
 _POLL_SECONDS = 0.05
 _NO_MOVE = ("(none)", "NULL", "0000")
@@ -52,8 +52,8 @@ _MULTIPV = re.compile(r"\smultipv\s+(\d+)")
 class Judge:
     """Who judges, and `narrator`, whose terms name the changes. A context manager, which ends the program of an engine.
 
-    `expected` is the expected score of the side to move, 0..1; a mate in view is certain. `sober` is another one, by
-    another scale, at a stage of the game: what both call a fall is one. `identity` is all that its verdicts depend on,
+    `expected` is the expected score of the side to move, 0..1; a mate in view is certain. `scales` are other ones, by
+    other scales, at a stage of the game: what all call a fall is one. `identity` is all that its verdicts depend on,
     but for the limits of a search. `new_game` forgets what was judged before.
     """
 
@@ -63,7 +63,7 @@ class Judge:
     narrator: Evaluation
     identity: str
     scale: str  # of the expected score, in words: "K 200"
-    sober: Callable[[Score, float], float]
+    scales: Sequence[Callable[[Score, float], float]]
     knows_chances: bool = False  # `expected` is by its own chances of win and draw
     new_game: Callable[[], object] = field(default=lambda: None)
     close: Callable[[], object] = field(default=lambda: None)
@@ -80,12 +80,13 @@ class Judge:
         return self.expected(score) if self.knows_chances else by_result(score, stage_of(position), *_LIKELY)
 
     def loss(self, position: Position, better: tuple[Score, float], other: tuple[Score, float]) -> float:
-        """How much less of the points the other score promises the side to move, by the scale that shows less.
+        """How much less of the points the other score promises the side to move, by the scale that shows least.
 
         Scores are for that side, each with its expected score.
         """
         stage = stage_of(position)
-        return min(better[1] - other[1], self.sober(better[0], stage) - self.sober(other[0], stage))
+        falls = (scale(better[0], stage) - scale(other[0], stage) for scale in self.scales)
+        return min([better[1] - other[1], *falls])
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +128,7 @@ def judge_of(
             narrator,
             f"{json.dumps(player.identity())}, {engine.name}, K {scale:g}",
             "its own chances of win and draw" if engine.knows_chances else f"K {scale:g}",
-            (lambda score, _: _expected(Score(score), scale)) if engine.knows_chances else by_result,
+            () if engine.knows_chances else BY_RESULT,
             engine.knows_chances,
             engine.new_game,
             engine.close,
@@ -165,16 +166,16 @@ def by_search(
         narrator or families.default(),
         f"{_digest(evaluation.identity)}, K {evaluation.k:g}",
         f"K {evaluation.k:g}",
-        by_result,
+        BY_RESULT,
         new_game=searcher.clear,
         close=searcher.stop,
     )
 
 
-def by_result(score: Score, stage: float, winning: tuple[float, float] = _WINNING, slope: float = _WIN_SLOPE) -> float:
+def by_result(score: Score, stage: float, winning: tuple[float, float], slope: float = _WIN_SLOPE) -> float:
     """The expected score between players who give nothing away: little more than nothing is a draw, much more a win.
 
-    The chances are about those that Stockfish 15.1 sees where `STRONGEST` has such a score. In endings a side that is a
+    `winning` are the centipawns that win half of the games in endings and with most pieces. In endings a side that is a
     pawn or two ahead draws.
     """
     if score.mate is not None:
@@ -182,6 +183,10 @@ def by_result(score: Score, stage: float, winning: tuple[float, float] = _WINNIN
     wins = float(np.interp(stage, _STAGES, winning))
     win, loss = (outlook.expected_score(sign * score - wins, slope) for sign in (1, -1))
     return (1 + win - loss) / 2
+
+
+# About the chances that Stockfish 15.1 sees where `STRONGEST` has such a score.
+BY_RESULT = tuple(partial(by_result, winning=winning) for winning in _WINNING)
 
 
 def stage_of(position: Position) -> float:

@@ -11,7 +11,7 @@ import chess
 import chess.engine
 
 from tools.truth.board import Claim, RefusedError, balance, is_quiet, need
-from tools.truth.rules import DRAWS, PLACES
+from tools.truth.rules import DRAWS, MATERIAL, PLACES
 
 MAY_LOSE = 0.05  # the expected score that a move may lose and still be good
 MAY_MISS = 0.20  # of the points, by which a headline must be off to be refused
@@ -95,7 +95,8 @@ class Judge:
 
 def doubt(claim: Claim, judge: Judge) -> str | None:
     """Why an engine does not confirm a claim that holds on the board; None if it does, at once or deeper."""
-    check = _place if claim.kind in PLACES else _mate if claim.kind == "mate" else _tactic
+    compared = dict.fromkeys(PLACES, _place) | dict.fromkeys(MATERIAL, _difference)
+    check = compared.get(claim.kind, _mate if claim.kind == "mate" else _tactic)
     for deeper in (0, DEEPER):
         try:
             check(claim, judge, deeper)
@@ -170,6 +171,14 @@ def headline_doubts(share: float, best: chess.Move, board: chess.Board, judge: J
         if off is bad is None:
             break
     return off, bad
+
+
+def _difference(claim: Claim, judge: Judge, deeper: int) -> None:
+    _place(claim, judge, deeper)
+    assert claim.wins is not None
+    here, there = (_settled(boards[-1], claim.side, judge, deeper) for boards in (claim.boards, claim.others))
+    pawns = claim.wins["pawns"]
+    need(here - there >= max(1, pawns - 1), f"its own lines leave {here - there} of {pawns} pawns")
 
 
 class Loss(NamedTuple):

@@ -49,7 +49,8 @@ PLACES = {
     "central king": Kind(places.place, "cent"),
     "mobility": Kind(places.mobility, "square"),
 }
-KINDS = {**TACTICS, **DRAWS, **PLACES}
+MATERIAL = {"material": Kind(tactics.comes_out_worse, "comes out worse")}
+KINDS = {**TACTICS, **MATERIAL, **DRAWS, **PLACES}
 
 
 def refusal(found: Mapping[str, Any]) -> str | None:
@@ -66,7 +67,7 @@ def refusal(found: Mapping[str, Any]) -> str | None:
             level = {balance(boards[-1], chess.WHITE) for boards in (claim.boards, claim.others)}
             need(len(level) == 1, "material is not equal at the ends of the lines")
             need(all(is_quiet(boards[-1]) for boards in (claim.boards, claim.others)), "a line ends in an exchange")
-        else:
+        elif claim.kind not in MATERIAL:
             need(claim.boards[0].turn == claim.side, "the side it favours is not to move")
         KINDS[claim.kind].check(claim)
         check_text(claim)
@@ -111,6 +112,7 @@ NUMBERED = re.compile(r"(\d+)\.(\.\.)? ?([A-Za-z][\w+#=-]+)")
 MATE_IN = re.compile(r"mate in (\d+)|mates in (\d+)")
 SPOILS = r"material worth \d+ pawns|(?:an?|the|two|three|four) [a-z ,]+?"
 WON = re.compile(rf"\bwins ({SPOILS})(?: on [a-h][1-8])?(?: for ([a-z ,]+?))?(?=$|[:;.(])")
+WORSE_BY = re.compile(r"\bcomes out worse by (.+?)(?: for (.+?))?$")
 FOR_NOTHING = re.compile(rf"takes the ({NAME})(?: on ..)? for nothing")
 COUNTS = {"a": 1, "an": 1, "the": 1, "two": 2, "three": 3, "four": 4}
 AMOUNTS = {**{chess.piece_name(kind): worth for kind, worth in WORTH.items()}, "piece": 3, "exchange": 2}
@@ -144,7 +146,8 @@ def check_text(claim: Claim) -> None:
     need(is_named or not named, f"the sentence names none of its pieces: {text}")
     for numbers in MATE_IN.findall(text):
         need(int("".join(numbers)) == (len(claim.line) + 1) // 2, f"the line does not mate in {''.join(numbers)}")
-    for won, given in [*WON.findall(text), *((f"the {name}", "") for name in FOR_NOTHING.findall(text))]:
+    behind = WORSE_BY.findall(text)
+    for won, given in [*WON.findall(text), *behind, *((f"the {name}", "") for name in FOR_NOTHING.findall(text))]:
         taken, lost = worth_of(won), worth_of(given)
         if claim.wins and taken is not None and lost is not None:
             need(taken - lost == claim.wins["pawns"], f"the sentence does not name {claim.wins['pawns']} pawns: {text}")

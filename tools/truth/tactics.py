@@ -149,3 +149,18 @@ def repetition(claim: Claim) -> None:
 def ends_by(is_end: Callable[[chess.Board], bool]) -> Callable[[Claim], None]:
     """The rule that the line ends in a draw of a kind."""
     return lambda claim: need(is_end(claim.boards[-1]), "the line does not end so")
+
+
+def comes_out_worse(claim: Claim) -> None:
+    """Both lines begin here and end quiet, and `side`, who does not begin, has so many pawns more after `line`."""
+    need(claim.boards[0].turn != claim.side, "the side it favours is to move")
+    need(claim.line and claim.other_line and claim.line[0] != claim.other_line[0], "it compares no two moves")
+    need(all(is_quiet(boards[-1]) for boards in (claim.boards, claim.others)), "a line ends in an exchange")
+    need(claim.wins and claim.wins["pawns"] >= 1, "it does not say how much")
+    assert claim.wins is not None
+    need(len(claim.line) == claim.wins["ply"] <= MAX_PLY + 1 and len(claim.other_line) <= MAX_PLY, "a line is too long")
+    here, there = (balance(boards[-1], claim.side) for boards in (claim.boards, claim.others))
+    need(
+        here - there == claim.wins["pawns"],
+        f"it says {claim.wins['pawns']} pawns, but the lines differ by {here - there}",
+    )

@@ -215,8 +215,9 @@ STATED = FACTS | {
 def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Color) -> list[Standing]:
     """Where a fact holds for a side on the first board and has no counterpart on the second.
 
-    The counterpart of a pawn is one on its file, that of a king at whose side a file is open the same file; of other
-    pieces there must be more on the first board. A passed pawn must have left its own third of the board.
+    The counterpart of a pawn is one on its file, that of a king at whose side a file is open the same file, that of a
+    rook on an open file also a queen there; of pieces there must be more on the first board. A passed pawn must have
+    left its own third of the board.
     """
     fact = STATED[kind]
     own, other = list(fact.holds(here, owner)), list(fact.holds(there, owner))
@@ -227,6 +228,10 @@ def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Col
         return [each for each in own if chess.square_file(each.square) not in files]
     if kind == "king shield":
         return [each for each in own if each.detail not in {found.detail for found in other}]
+    if kind.endswith("open file"):
+        heavy = there.pieces(chess.ROOK, owner) | there.pieces(chess.QUEEN, owner)
+        files = set(map(chess.square_file, heavy))
+        own = [each for each in own if chess.square_file(each.square) not in files]
     squares = {each.square for each in other}
     return [each for each in own if each.square not in squares] if len(own) > len(other) else []
 

@@ -91,7 +91,8 @@ def claimed(fen: str, moves: str, score: int = 300, found: Mapping[str, tuple[st
         ("4k3/2p5/p2p4/1pp5/B7/8/PPP5/4K3 b - - 0 1", "bxa4", ("takes", "Ba4", (3, 1))),
         ("r3k3/1pp5/p2p4/8/2p5/1B6/PPP5/4K3 w - - 0 1", "Bxc4 b5 Bd5", ("takes", "pc4", (1, 1))),
         ("4k3/1pp5/p2p4/8/B7/1P6/2P5/4K3 b - - 0 1", "b5 Kd2 bxa4 bxa4", ("trapped", "Ba4", (2, 4))),
-        ("4k3/1p6/p1pp4/8/B7/P1P5/1P6/4K3 b - - 0 1", "b5 Bb3 c5 Kd2 c4 Bxc4 bxc4", ("wins material", "Ba4", (2, 7))),
+        ("7k/8/8/8/P7/8/8/K7 w - - 0 1", "a5 Kg7 a6 Kf7 a7 Ke7 a8=Q Kf6", ("promotion", "Pa4", (8, 7))),
+        ("r3k3/8/8/8/2p5/8/8/4KB1R w - - 0 1", "Bxc4 Rd8", None),  # a count of material finds Ra1+
         ("6k1/8/8/8/8/8/1r6/R5K1 w - - 0 1", "Ra8+ Kf7 Ra7+ Kg6 Ra6+ Kf5 Ra5+ Ke4 Ra4+ Kf3 Rf4+ Kxf4", None),
         ("7k/8/8/3p4/8/8/3R4/6K1 w - - 0 1", "Kf2 Kg7 Ke3 Kf6 Kd4 Ke6 Kc5 Ke5 Rxd5+", None),  # by the ninth ply
     ],
@@ -111,9 +112,9 @@ def test_a_search_that_does_not_agree_leaves_nothing_to_say():
 
 
 def test_what_the_second_search_takes_back_is_not_claimed():
-    fen, end = "r3k3/8/8/8/2p5/8/8/4KB1R w - - 0 1", "r3k3/8/8/8/2B5/8/8/4K2R b"
+    fen, end = "r3k3/8/8/8/2p4R/8/6P1/4KB2 w - - 0 1", "r3k3/8/8/8/2B4R/8/6P1/4K3 b"
     assert claimed(fen, "Bxc4 Rd8", found={end: ("Rd8 Be2", -300)}) == ("takes", "pc4", (1, 1))
-    assert claimed(fen, "Bxc4 Rd8", found={end: ("Ra1+ Kd2 Rxh1", -300)}) is None
+    assert claimed(fen, "Bxc4 Rd8", found={end: ("Ra1+ Kd2 Rg1 Kc2 Rxg2+ Kb1", -300)}) is None
     fen, end = "r3k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1", "r3k3/8/8/3R4/8/8/7P/4K3 b"
     assert claimed(fen, "Rxd5 Ke7") == ("takes", "nd5", (3, 1))
     assert claimed(fen, "Rxd5 Ke7", found={end: ("Ra2 Rd4 Rxh2", -300)}) is None  # two pawns are not three

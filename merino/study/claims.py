@@ -48,7 +48,7 @@ AS_GOOD = 10  # centipawns that another line that wins material may be worse by
 COUNTING = 100_000  # nodes of the search that counts material
 COUNTER_MB = 8
 COUNTED = (*tactics.PIECES, chess.PAWN)
-LONGER = 5.0  # times the nodes of a search that must not change the score of a first move
+LONGER = 3.0  # times the nodes of a search that must not change the score of a first move
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
 LONGEST_DRAW = 8  # plies within which a draw must be shown
@@ -167,12 +167,13 @@ class Course:
         """What the side that begins it has by `LATEST` where nothing can be taken back, and keeps later, most first."""
         last = min(len(self.moves), FOLLOWED)
         quiet = {ply: won for ply in range(last, 0, -1) if (won := self._secured(ply)) == self.lead(ply)}
-        firsts, least = dict[int, int](), 1000
+        kept, nearly, least = dict[int, int](), dict[int, int](), 1000
         for ply, pawns in quiet.items():
-            if tactics.MIN_GAIN <= pawns <= least + spared(pawns) and ply <= LATEST:
-                firsts[pawns] = ply
+            if pawns >= tactics.MIN_GAIN and ply <= LATEST and pawns <= least + spared(pawns):
+                (kept if pawns <= least else nearly)[pawns] = ply
             least = min(least, pawns)
-        return [schema.GainReport(pawns, firsts[pawns]) for pawns in sorted(firsts, reverse=True)]
+        found = kept or nearly
+        return [schema.GainReport(pawns, found[pawns]) for pawns in sorted(found, reverse=True)]
 
     @property
     def gain(self) -> schema.GainReport | None:
@@ -183,9 +184,9 @@ class Course:
         """The course of so many of its moves, followed by others."""
         return replace(self, moves=(*self.moves[:plies], *moves[: FOLLOWED - plies]))
 
-    def keeps(self, gain: schema.GainReport) -> bool:
-        """Whether the side that begins it wins as much in it, or nearly."""
-        return self.gain is not None and self.gain.pawns >= gain.pawns - spared(gain.pawns)
+    def wins(self, pawns: int) -> bool:
+        """Whether the side that begins it wins so many pawns or more in it."""
+        return self.gain is not None and self.gain.pawns >= pawns
 
     def _secured(self, ply: int) -> int | None:
         """What the side that begins it has won and keeps after so many plies; None during an exchange.
@@ -366,7 +367,7 @@ class Prover:
             end = course.after(gain.ply)
             line = self._search(end)
             after = line.score if end.turn == course.start.turn else Score(-line.score)
-            is_kept = course.with_tail(gain.ply, line.moves).keeps(gain)
+            is_kept = course.with_tail(gain.ply, line.moves).wins(gain.pawns)
             if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain):
                 for kind, named in _MEANS.items():
                     if (found := named(course, gain)) is not None:
@@ -393,7 +394,8 @@ class Prover:
         if -first.score < min(course.score - MAX_FALL, WON):
             return False
         defences = {1: first} | {ply: self._search(course.after(ply)) for ply in range(3, gain.ply, 2)}
-        return all(course.with_tail(ply, defence.moves).keeps(gain) for ply, defence in defences.items())
+        least = gain.pawns - spared(gain.pawns)
+        return all(course.with_tail(ply, defence.moves).wins(least) for ply, defence in defences.items())
 
     @cached_property
     def _counter(self) -> Judge:
@@ -407,8 +409,6 @@ class Prover:
     def _count(self, position: Position, first: Sequence[int] = ()) -> Counted:
         """The pawns that the side to move wins by force, all or by one of the `first` moves, and by which line."""
         board = board_of(position)
-        if board.is_repetition(2) or board.is_fifty_moves():
-            return Counted((), 0)
         line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
         return Counted(tuple(line.pv), round(line.score / 100) - tactics.balance(board, board.turn))
 
@@ -444,8 +444,9 @@ class Prover:
         )
 
     def _scores_at(self, whole: Course, best: Course, plies: tuple[int, int]) -> tuple[int, int]:
-        """The scores at the ends of the line played and of the better one, of the side that begins them."""
-        found = [self._search(course.after(ply)).score for course, ply in zip((whole, best), plies, strict=True)]
+        """The scores at the ends of the line played and of the better one, by longer searches, for who begins them."""
+        lines = zip((whole, best), plies, strict=True)
+        found = [self.judge.line(course.after(ply), longer(self.limits)).score for course, ply in lines]
         own, other = (int(score) if ply % 2 == 0 else -int(score) for score, ply in zip(found, plies, strict=True))
         return own, other
 

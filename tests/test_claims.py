@@ -194,6 +194,22 @@ def test_a_draw_by_a_long_line_is_no_proof_and_by_a_short_one_is():
     assert mistake(fen, "Rb1", long, ("Qd5+ Kg1", 900)).kind == claims.UNPROVED
 
 
+def test_what_a_move_comes_out_worse_by_is_said_where_no_single_line_proves_it():
+    fen, taken = "r3k3/5ppp/8/3n4/8/8/5PPP/3RK3 w q - 0 1", "r3k3/5ppp/8/3R4/8/8/5PPP/4K3 b"
+    better, reply = ("Rxd5 Ke7 Ke2 Ke6", 300), ("Nf6 Ke2 Ke7", 300)
+    unsure = {taken: ("Ke7 Ke2 Ke6", -200)}  # so much less than 300 that the line alone is no proof
+    found = mistake(fen, "h3", better, reply, found=unsure, otherwise=-300)
+    assert found.text == "material lost: h3 comes out worse than Rxd5 by a knight (1. Rxd5)"
+    (claim,) = found.claims
+    assert (claim.kind, claim.side, claim.line, claim.other_line) == ("material", "black", ("h2h3",), ("d1d5",))
+    assert (claim.wins.pawns, claim.wins.ply, claim.proof.score_before.cp) == (3, 1, 200)
+    given_back = ("Rxd5 Ke7 Kd2 Rd8 Kc3 Rxd5", 300)
+    assert mistake(fen, "h3", given_back, reply, found=unsure, otherwise=-300).kind == claims.UNPROVED
+    assert mistake(fen, "h3", better, ("Nf6 Ke2 Ke7", -150), found=unsure, otherwise=-300).kind == claims.UNPROVED
+    no_worse = unsure | {"r3k3/5ppp/8/3n4/8/7P/5PP1/3RK3 b": ("Nf6 Ke2 Ke7", -100)}
+    assert mistake(fen, "h3", better, reply, found=no_worse, otherwise=-300).kind == claims.UNPROVED
+
+
 PAWNS = "r3k2r/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3K2R w KQkq - 0 1"
 
 

@@ -58,6 +58,10 @@ TRUE = {
         fen="6k1/6pp/5n2/3b2B1/8/8/5PPP/3R2K1 w - - 0 1", line="g5f6 g7f6 d1d5", pieces="bd5",
         text="1.Bxf6 wins a piece: the bishop on d5 falls", wins="3 by 3"
     ),
+    "material": parts(
+        fen="r3k3/5ppp/8/3n4/8/8/5PPP/3RK3 w q - 0 1", line="h2h3 d5f6", other="d1d5 e8e7", pieces="", side="black",
+        text="h3 comes out worse than Rxd5 by a knight", wins="3 by 2"
+    ),
     "fork": parts(
         fen="2r3k1/5ppp/8/3N4/8/8/5PPP/6K1 w - - 0 1", line="d5e7 g8f8 e7c8", pieces="Nd5 kg8 rc8",
         text="1.Ne7 forks the king on g8 and the rook on c8", wins="5 by 3"
@@ -163,6 +167,15 @@ MORE = [
 
 # False by chess, however well they are put together.
 FALSE = {
+    "two lines with another difference": made("material", other="d1d5 e8e7 d5d7 e7d7"),
+    "one move compared with itself": made(
+        "material", line="d1d5 e8e7", text="Rxd5 comes out worse than Rxd5 by a rook"
+    ),
+    "a line that ends while a piece hangs": made("material", line="h2h3 h7h6", wins="3 by 2"),
+    "worse by another piece": made("material", text="h3 comes out worse than Rxd5 by a rook"),
+    "worse by a piece for one": made("material", text="h3 comes out worse than Rxd5 by a knight for a pawn"),
+    "other moves in the sentence": made("material", text="h4 comes out worse than Rxd5 by a knight"),
+    "worse for the other side": made("material", side="white"),
     "what takes can be taken": made(
         "takes", fen="4k3/8/2p5/3n4/8/8/7P/3RK3 w - - 0 1", text="1.Rxd5 takes the knight on d5"
     ),
@@ -281,6 +294,9 @@ FALSE = {
 
 # True on the board, but the enemy has better, or the other move is no worse.
 FALSE_BY_SEARCH = {
+    "the enemy blunders in the better line": made(
+        "material", other="g2g3 e8e7 d1d5 e7e6", text="h3 comes out worse than g3 by a knight"
+    ),
     "the forking piece can be taken": made("fork", fen="2r3k1/5ppp/3b4/3N4/8/8/5PPP/6K1 w - - 0 1"),
     "the taking rook leaves the back rank": made(
         "takes", fen="3r2k1/5ppp/8/n7/8/8/5PPP/R5K1 w - - 0 1", line="a1a5 h7h6", pieces="na5",
@@ -330,7 +346,10 @@ def falsified(true) -> Iterator[tuple[str, dict]]:
     yield "an illegal line", changed(true, line=[true["line"][0], *true["line"]])
     yield "no line", changed(true, line=[])
     yield "an unknown kind", changed(true, kind="initiative")
-    yield "the sentence of another kind", changed(true, text=f"{true['pieces'][0]['square']} is weak")
+    yield (
+        "the sentence of another kind",
+        changed(true, text=f"{next((each['square'] for each in true['pieces']), 'e4')} is weak"),
+    )
     board.turn = not board.turn
     yield "the other side to move", changed(true, fen=board.fen())
     board.remove_piece_at(board.king(chess.WHITE))

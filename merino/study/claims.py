@@ -245,7 +245,8 @@ class Prover:
         whole = Course(best.start, (played, *own.moves), Score(-own.score))
         worse = self._difference(whole, best)
         if worse is not None:
-            return Mistake(DIFFERENCE, worse.text, _text(best.start, worse.line), (worse,))
+            shown = worse.line if whole.lead(len(worse.line)) else worse.other_line
+            return Mistake(DIFFERENCE, worse.text, _text(best.start, shown), (worse,))
         found = self._places(whole, best)
         if found:
             kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(played) else NOT_GAINED
@@ -430,7 +431,8 @@ class Prover:
         is_far = max(map(abs, ends)) >= WON and pawns < SPARED
         if is_far or max(counted) > 0 or certain < pawns - spared(pawns) or ends[1] - ends[0] < COVERED * loss:
             return None
-        text = f"{whole.boards[0].san(whole.made[0])} comes out worse by {_worse_by(whole, best, plies)}"
+        names = (course.boards[0].san(course.made[0]) for course in (whole, best))
+        text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
         return schema.ClaimReport(
             "material",
             _side(not whole.side),
@@ -690,6 +692,10 @@ def rules() -> dict[str, str]:
         f"A piece reaches {places.LESS_MOBILE} squares fewer, or one of the other side more, than in the other line."
     )
     found = {"mate": mate, **{kind: str(rule.__doc__) for kind, rule in _MEANS.items()}}
+    found["material"] = (
+        f"Two lines from one position are quiet within {LATEST} plies of a move and of its reply. The one has less "
+        "material, that does not come back, and a count of material finds nothing there for the side to move."
+    )
     found |= dict.fromkeys(DRAWS, draw) | {kind: str(fact.holds.__doc__) for kind, fact in places.FACTS.items()}
     return found | {"mobility": mobility}
 

@@ -49,7 +49,7 @@ PLACES = {
     "central king": Kind(places.place, "cent"),
     "mobility": Kind(places.mobility, "square"),
 }
-MATERIAL = {"material": Kind(tactics.comes_out_worse, "comes out worse")}
+MATERIAL = {"material": Kind(tactics.comes_out_worse, "comes out worse than")}
 KINDS = {**TACTICS, **MATERIAL, **DRAWS, **PLACES}
 
 
@@ -112,7 +112,7 @@ NUMBERED = re.compile(r"(\d+)\.(\.\.)? ?([A-Za-z][\w+#=-]+)")
 MATE_IN = re.compile(r"mate in (\d+)|mates in (\d+)")
 SPOILS = r"material worth \d+ pawns|(?:an?|the|two|three|four) [a-z ,]+?"
 WON = re.compile(rf"\bwins ({SPOILS})(?: on [a-h][1-8])?(?: for ([a-z ,]+?))?(?=$|[:;.(])")
-WORSE_BY = re.compile(r"\bcomes out worse by (.+?)(?: for (.+?))?$")
+WORSE_BY = re.compile(r"\bcomes out worse than \S+ by (.+?)(?: for (.+?))?$")
 FOR_NOTHING = re.compile(rf"takes the ({NAME})(?: on ..)? for nothing")
 COUNTS = {"a": 1, "an": 1, "the": 1, "two": 2, "three": 3, "four": 4}
 AMOUNTS = {**{chess.piece_name(kind): worth for kind, worth in WORTH.items()}, "piece": 3, "exchange": 2}
@@ -129,6 +129,9 @@ def check_text(claim: Claim) -> None:
     }
     for number, dots, move in NUMBERED.findall(text):
         need((int(number), not dots, move.rstrip("+#")) in moves, f"{number}.{dots}{move} is not in its lines")
+    if claim.kind in MATERIAL:
+        names = (claim.boards[0].san(line[0]) for line in (claim.line, claim.other_line))
+        need(text.startswith(" comes out worse than ".join(names)), f"it compares other moves: {text}")
     named = {(chess.piece_name(each.piece.piece_type), chess.square_name(each.square)) for each in claim.pieces}
     standing = claim.boards[-1] if claim.kind in PLACES else claim.boards[0]
     for kind, square in ON_SQUARE.findall(text):

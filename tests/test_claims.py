@@ -4,6 +4,7 @@ The judge is scripted here: it knows the score, and the line if one matters, of 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import chess
@@ -111,6 +112,18 @@ def test_a_search_that_does_not_agree_leaves_nothing_to_say():
     assert claimed(fen, moves) is None
 
 
+def test_a_first_move_that_a_longer_search_finds_worse_proves_nothing():
+    fen, moves = "4k3/8/8/3p4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7"
+    shorter = judge(along(fen, moves), otherwise=300)
+
+    def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        (line,) = shorter.analyse(position, limits, count)
+        return [line._replace(score=Score(-200)) if limits.nodes > LIMITS.nodes else line]
+
+    for searched, is_claimed in ((shorter, True), (replace(shorter, analyse=analyse), False)):
+        assert (claims.Prover(searched, LIMITS).of_line(course(fen, moves)) is not None) == is_claimed
+
+
 def test_what_the_second_search_takes_back_is_not_claimed():
     fen, end = "r3k3/8/8/8/2p4R/8/6P1/4KB2 w - - 0 1", "r3k3/8/8/8/2B4R/8/6P1/4K3 b"
     assert claimed(fen, "Bxc4 Rd8", found={end: ("Rd8 Be2", -300)}) == ("takes", "pc4", (1, 1))
@@ -203,8 +216,8 @@ def test_what_a_move_comes_out_worse_by_is_said_where_no_single_line_proves_it()
     (claim,) = found.claims
     assert (claim.kind, claim.side, claim.line, claim.other_line) == ("material", "black", ("h2h3",), ("d1d5",))
     assert (claim.wins.pawns, claim.wins.ply, claim.proof.score_before.cp) == (3, 1, 200)
-    given_back = ("Rxd5 Ke7 Kd2 Rd8 Kc3 Rxd5", 300)
-    assert mistake(fen, "h3", given_back, reply, found=unsure, otherwise=-300).kind == claims.UNPROVED
+    back = "Rxd5 Rc8 Ke2 Rb8 Kd3 Ra8 Kc4 Rb8 Kc5 Rd8 Kb4 Rxd5", 300
+    assert mistake(fen, "h3", back, reply, found=unsure, otherwise=-300).kind == claims.UNPROVED
     assert mistake(fen, "h3", better, ("Nf6 Ke2 Ke7", -150), found=unsure, otherwise=-300).kind == claims.UNPROVED
     no_worse = unsure | {"r3k3/5ppp/8/3n4/8/7P/5PP1/3RK3 b": ("Nf6 Ke2 Ke7", -100)}
     assert mistake(fen, "h3", better, reply, found=no_worse, otherwise=-300).kind == claims.UNPROVED

@@ -102,6 +102,21 @@ def test_the_first_rule_that_holds_names_how_material_is_won(fen, moves, found):
     assert claimed(fen, moves) == found
 
 
+@pytest.mark.parametrize(
+    ("fen", "moves", "gains"),
+    [
+        ("4k3/2p5/3p4/4n3/8/5N2/8/4K3 w - - 0 1", "Nxe5", []),  # it can be taken back
+        ("r3k3/8/8/3p4/8/8/7P/3RK3 w - - 0 1", "Rxd5 Ra2 Rd4 Rxh2", []),  # a pawn for a pawn
+        ("r3k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1", "Rxd5 Ra2 Rd4 Rxh2", [(2, 4)]),
+        ("r3k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1", "Rxd5 Ra2 Rd4 Rb2 Ra4 Rc2 Rb4 Rxh2", [(3, 1)]),  # nearly all is kept
+        ("7k/8/8/8/P7/8/8/K7 w - - 0 1", "a5 Kg7 a6 Kf7 a7 Ke7 a8=Q Kf6", [(8, 7)]),
+        ("7k/8/8/8/8/P7/8/K7 w - - 0 1", "a4 Kg7 a5 Kf7 a6 Ke7 a7 Kd7 a8=Q Kc7", []),  # by the ninth ply
+    ],
+)
+def test_what_a_line_gains_is_settled_and_kept(fen, moves, gains):
+    assert [(gain.pawns, gain.ply) for gain in course(fen, moves).gains] == gains
+
+
 def test_a_search_that_does_not_agree_leaves_nothing_to_say():
     fen, moves = "4k3/2p5/3p4/4n3/8/8/8/3RKR2 w - - 0 1", "Rxd6 cxd6"
     assert claimed("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", 300) == ("takes", "nd5", (3, 1))

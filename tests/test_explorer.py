@@ -187,7 +187,7 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
         moves = [{"uci": "e2e4", "variations": [moves]}]
     assert "deep" in refused(post(page, "pgn/text", fen=start, moves=moves))
     assert "there are no weights 'x'" in refused(page.get("/api/explain", params={"fen": start, "weights": "x"}))
-    assert "line 2: " in refused(post(page, "read", text='\n[White "A"]\n\n1. e4 e5 2. Ke3 *'))
+    assert "line 4: " in refused(post(page, "read", text='\n[White "A"]\n\n1. e4 e5 2. Ke3 *'))
     assert refused(post(page, "read", text="[no game]")) == "the PGN has no game with a move"
 
 

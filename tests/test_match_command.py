@@ -645,9 +645,9 @@ def test_an_opening_ends_before_the_game_that_it_is_taken_from(text, moves, tmp_
         ("x.epd", "no position at all\n", "line 1"),
         ("x.pgn", "no game at all\n", "holds no opening"),
         ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
-        ("x.pgn", '[Event "?"]\n\n1. d4 d4) d5 *\n', "game 1: illegal san: 'd4'"),
-        ("x.PGN", "1. e4 -- 2. d4 d5 *\n", "game 1: a null move, which chess does not allow"),
-        ("x.pgn", '[Variant "Atomic"]\n\n1. e4 *\n', "x.pgn: game 1 is one of Atomic"),
+        ("x.pgn", '[Event "?"]\n\n1. d4 d4) d5 *\n', "game 1: line 3: 'd4' is not a legal move here"),
+        ("x.PGN", "1. e4 -- 2. d4 d5 *\n", "game 1: line 1: '--' is a null move"),
+        ("x.pgn", '[Variant "Atomic"]\n\n1. e4 *\n', "x.pgn, game 1: line 1: 'Atomic' is a variant"),
         ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
     ],
 )

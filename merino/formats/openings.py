@@ -6,27 +6,23 @@ random lines are made.
 EPD lines may also set a task: best moves (bm), moves to avoid (am), a mate (dm).
 """
 
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-import chess.pgn
-
 from merino.core.board.fen import START_FEN, FenError
-from merino.core.board.game import IllegalMoveError, Position
+from merino.core.board.game import Position
 from merino.core.common.errors import abridged
 from merino.core.common.files import OPENINGS, text_of, user_path
-from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import MoveRejected, read_move
 from merino.engine.tables.book import Book, BookError
+from merino.formats import pgn_games
 from merino.formats.sources import SourceError, plain_name, read_text, read_text_file
 
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
-_GAME = re.compile(r"^\[\w+ |\b\d+\.", re.MULTILINE)
 _LINE = re.compile(
     r"(?P<fen>(?:\S+\s+){3}[^\s;]+)(?:\s+(?P<counters>\d+(?:\s+\d+|$))(?![^\s;]))?[\s;]*(?P<rest>.*)", re.ASCII
 )
@@ -61,12 +57,14 @@ class FileOpenings:
             self._path = path = user_path(path)
             ending = plain_name(path).suffix.lower()
             self._book = Book(path) if ending == ".bin" else None
-            self._has_games = ending == ".pgn"
-            self._entries = [] if self._book else _entries(path, self._has_games)
+            text = "" if self._book else read_text_file(path, OPENINGS)
+            self._entries = list(_games(text, plies or MAX_PGN_PLIES) if ending == ".pgn" else _lines(text))
         except OSError as error:
             raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
         except (BookError, SourceError) as error:
             raise OpeningError(str(error)) from error
+        if not self._book and not self._entries:
+            raise OpeningError(f"'{path}' holds no openings")
         Random(seed).shuffle(self._entries)
 
     def __len__(self) -> int:
@@ -77,28 +75,18 @@ class FileOpenings:
         """The opening with this number, which ends before its game is over; raises OpeningError if it is faulty."""
         if self._book is not None:
             return self._walk(self._book, Random(f"{self._seed} {number}"))
-        index, text = self._entries[number % len(self._entries)]
-        place = f"{'game' if self._has_games else 'line'} {index}"
+        place, opening = self._entries[number % len(self._entries)]
         try:
-            opening = self._of_game(index, text) if self._has_games else Opening(epd_parts(text)[0])
+            if isinstance(opening, str):
+                raise OpeningError(opening)
             position = opening.position()
-        except VariantError as error:
-            raise OpeningError(f"{self._path}: {error}") from error
-        except (FenError, IllegalMoveError) as error:
+        except (FenError, OpeningError) as error:
             raise OpeningError(f"{self._path}, {place}: {error}") from error
         while position.moves and position.outcome() is not None:
             position.pop()
         if position.outcome() is not None:
             raise OpeningError(f"{self._path}, {place}: the game is already over")
         return Opening(position.start_fen(), opening.moves[: len(position.moves)])
-
-    def _of_game(self, index: int, text: str) -> Opening:
-        game = read_game(PgnLines(io.StringIO(text)))
-        if game is None or game.errors:
-            raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
-        found = loaded(game, index).position
-        start = Position(found.start_fen())  # which castles as `Opening.position`, whatever the tags say
-        return Opening(start.fen(), tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES])))
 
     def _walk(self, book: Book, random: Random) -> Opening:
         """Random moves of the book by their weights, until it ends."""
@@ -111,26 +99,24 @@ class FileOpenings:
         return Opening(position.start_fen(), tuple(position.uci(move) for move in position.moves))
 
 
-def _entries(path: Path, has_games: bool) -> list[tuple[int, str]]:
-    """The number of the line or game of each opening in a file, and its text; raises OSError and SourceError."""
-    text = read_text_file(path, OPENINGS)
-    if has_games:
-        found = list(enumerate(_games(text), start=1))
-    else:
-        lines = enumerate(text.splitlines(), start=1)
-        found = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
-    if not found:
-        raise OpeningError(f"'{path}' holds no openings")
-    return found
+def _lines(text: str) -> Iterator[tuple[str, Opening]]:
+    """The openings of a list, each with the number of its line."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.startswith("#"):
+            yield f"line {number}", Opening(epd_parts(line)[0])
 
 
-def _games(text: str) -> Iterator[str]:
-    """The text of each game of a PGN: what has tags or numbers of moves."""
-    lines, begin = io.StringIO(text), 0
-    while chess.pgn.skip_game(lines):
-        begin, game = lines.tell(), text[begin : lines.tell()]
-        if _GAME.search(game):
-            yield game
+def _games(text: str, plies: int) -> Iterator[tuple[str, Opening | str]]:
+    """The first moves of each game of a PGN, or what is wrong with it; one without moves is a start if it has a FEN."""
+    games = pgn_games.read_games(text.encode(), keeps_empty=True)
+    faults = games.useless()
+    for number, game in enumerate(games.table):
+        if game["fault"]:
+            yield f"game {number + 1}", str(faults[number])
+        elif game["plies"] or game["position"]:
+            start = Position(games.tag(number, "FEN") or START_FEN)  # which castles as `Opening.position`
+            moves = games.moves[game["first"] :][: min(game["plies"], plies)]
+            yield f"game {number + 1}", Opening(start.fen(), tuple(map(start.uci, moves.tolist())))
 
 
 def epd_parts(line: str) -> tuple[str, str]:

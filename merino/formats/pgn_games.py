@@ -21,7 +21,6 @@ from merino.core.board.fen import START_FEN, FenError, parse_fen
 from merino.core.board.position import POSITION
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
-from merino.engine.notation.games import is_played
 from merino.formats import pgn_tokens, sources
 from merino.formats.pgn_text import plain_value
 from merino.formats.pgn_tokens import resolve
@@ -55,6 +54,22 @@ _REASONS = {
     CONTRADICTION: "is not the result in the tag",
 }
 _RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
+
+
+# The variants of chess that Merino plays, by the tag `Variant` of a game.
+_STANDARD_CHESS = {"", "chess", "classical", "from position", "illegal", "normal", "standard"}
+_SHUFFLED_CHESS = {"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"}
+
+
+def _is_played(variant: str) -> bool:
+    """Whether a variant is chess from any position, or Chess960."""
+    name = variant.strip().lower()
+    return name in _STANDARD_CHESS or name.startswith("wild/") or is_shuffled(name)
+
+
+def is_shuffled(variant: str) -> bool:
+    """Whether a variant is Chess960."""
+    return variant.strip().lower() in _SHUFFLED_CHESS
 
 
 @kernel
@@ -246,6 +261,10 @@ class Games:
         start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
         return plain_value(sources.decoded(self.data[start:stop]))
 
+    def lines(self, places: np.ndarray) -> np.ndarray:
+        """The lines of the file, from 1, of some offsets."""
+        return np.searchsorted(_line_ends(self.data), places) + 1 + self.lines_before
+
     def faults(self, needs_result: bool = False) -> Iterator[sources.Fault]:
         """Why games are of no use: what is wrong, or that they have no moves, or no result if that is needed."""
         return iter(self.useless(needs_result).values())
@@ -258,7 +277,7 @@ class Games:
         if not len(numbers):
             return {}
         places = np.where(is_faulty, table["fault_at"], table["start"])[numbers]
-        lines = np.searchsorted(_line_ends(self.data), places) + 1 + self.lines_before
+        lines = self.lines(places)
         return {
             number: self._fault(number, line) for number, line in zip(numbers.tolist(), lines.tolist(), strict=True)
         }
@@ -298,9 +317,19 @@ def _fen_fault(value: np.ndarray) -> str:
     return ""
 
 
-def read_games(text: bytes | np.ndarray, threads: int = 2, whole: int | None = None) -> Games:
-    """Every game of a PGN text that has moves; with scores as of `play_games`."""
-    return play_games(*scan_games(text), threads, whole=whole)
+def read_games(
+    text: bytes | np.ndarray, threads: int = 2, whole: int | None = None, keeps_empty: bool = False
+) -> Games:
+    """The games of a PGN text that have moves, with `keeps_empty` all; with scores as of `play_games`."""
+    return play_games(*scan_games(text, keeps_empty), threads, whole=whole)
+
+
+def up_to_faults(games: Games) -> Games:
+    """The same games, each with the moves before its fault."""
+    table = games.table.copy()
+    cut = (table["fault"] != NO_FAULT) & (table["fault"] != BAD_FEN) & (table["fault"] != BAD_VARIANT)
+    table["end"][cut], table["fault"][cut] = table["fault_at"][cut], NO_FAULT
+    return play_games(games.data, table)
 
 
 def scan_games(text: bytes | np.ndarray, keeps_empty: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -373,7 +402,7 @@ def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
     spans = table["tags"][:, _VARIANT]
     for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
         start, stop = spans[number]
-        if not is_played(sources.decoded(data[start:stop])):
+        if not _is_played(sources.decoded(data[start:stop])):
             table["fault"][number], table["fault_at"][number] = BAD_VARIANT, start
 
 
@@ -400,7 +429,7 @@ MAX_VALUE = 100  # characters of a header in the list
 
 _LISTED = ("White", "Black", "WhiteElo", "BlackElo", "Date", "Event", "ECO")
 _ROWS = tuple(TAG_NAMES.index(name) for name in _LISTED)
-_RESULTS = ("0-1", "1/2-1/2", "1-0", "*")  # by BLACK_WON, DRAWN, WHITE_WON, UNFINISHED
+RESULTS = ("0-1", "1/2-1/2", "1-0", "*")  # by BLACK_WON, DRAWN, WHITE_WON, UNFINISHED
 
 
 @dataclass(frozen=True)
@@ -462,7 +491,7 @@ def _headers(text: bytes, table: np.ndarray, at: int) -> Iterator[GameHeader]:
     games = zip(table["start"].tolist(), table["end"].tolist(), table["result"].tolist(), spans, strict=True)
     for start, end, result, values in games:
         headers = (_value(text[begin:stop]) for begin, stop in values)
-        yield GameHeader(at + start, end - start, _RESULTS[result], *headers)
+        yield GameHeader(at + start, end - start, RESULTS[result], *headers)
 
 
 def _value(text: bytes) -> str:

@@ -28,7 +28,7 @@ def tag_pair(name: str, value: str) -> str:
 
 
 def plain_value(value: str) -> str:
-    """The value of a tag as read by python-chess, without the backslashes of quotes that it leaves in."""
+    """The value of a tag without the backslashes of its quotes."""
     return re.sub(r'\\(["\\])', r"\1", value)
 
 
@@ -73,8 +73,7 @@ def game_text(tags: Mapping[str, str], words: Iterable[str], width: int = WIDTH)
 def tree_text(game: chess.pgn.Game, width: int = WIDTH) -> str:
     """A whole game from python-chess, with comments, signs and variations, and an empty line after it."""
     words = game.accept(_Exporter(columns=None, headers=False)).split()
-    tags = {name: plain_value(value) for name, value in game.headers.items()}
-    return game_text(tags, _kept_together(words), width)
+    return game_text(game.headers, kept_together(words), width)
 
 
 class _Exporter(chess.pgn.StringExporter):
@@ -84,7 +83,7 @@ class _Exporter(chess.pgn.StringExporter):
         super().visit_comment(comment.translate(_BLANKS).replace("}", ")"))
 
 
-def _kept_together(words: Iterable[str]) -> Iterator[str]:
+def kept_together(words: Iterable[str]) -> Iterator[str]:
     """The words, joined by blanks where a line must not break."""
     line = ""
     for word in words:

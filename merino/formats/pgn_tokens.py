@@ -19,7 +19,8 @@ from merino.core.board.movegen import ALL, generate
 from merino.core.board.position import attacks_of, king_square, occupied_squares, piece_on, side_to_move
 from merino.core.compiled.jit import kernel
 
-END, TAG, MOVE, RESULT, OPEN_COMMENT = range(5)
+END, TAG, MOVE, RESULT, OPEN_COMMENT = range(5)  # tokens
+COMMENT, LINE, OPENING, CLOSING, SIGN, NUMBER, OTHER = range(5, 12)  # other parts of the text
 BLACK_WON, DRAWN, WHITE_WON, UNFINISHED = range(4)
 GOES_ON, NUMBER_ONE, AFTER_GAP = range(3)  # signs of a new game at a token
 
@@ -35,11 +36,11 @@ def _bytes(text):
     return np.frombuffer(text, dtype=np.uint8)
 
 
-_SPACE = codes(" \t\r\n\v\f")
+SPACE = codes(" \t\r\n\v\f")
 _DIGIT = codes("0123456789")
 _SYMBOL_LEAD = 0xC2  # the first byte of no-break space and signs like the half in UTF-8, never of a letter
 _WORD_END = codes(' \t\r\n\v\f{}();$!?*[],"' + chr(_SYMBOL_LEAD))
-_SKIPPED = codes("!#$%&'()+,./:;<=>?[\\]^_`|}~\"" + chr(_SYMBOL_LEAD) + chr(0xEF))
+_NO_WORD = codes("0123456789!#$%&'()*+,./:;<=>?[\\]^_`{|}~\"" + chr(_SYMBOL_LEAD) + chr(0xEF))  # no word begins so
 _RESULT_TEXTS = tuple(_bytes(text) for text in (b"0-1", b"1/2", b"1-0"))  # BLACK_WON, DRAWN, WHITE_WON
 _CASTLING, _NULL = _bytes(b"0-0"), _bytes(b"0000")
 _QUOTE = _bytes(b'"')
@@ -58,50 +59,68 @@ def next_token(data, at, end):
     fresh, empty_line = GOES_ON, False
     while at < end:
         character = data[at]
-        if _SPACE[character]:
+        if SPACE[character]:
             if ends_line(data, at, end):
                 fresh = AFTER_GAP if empty_line else fresh
                 empty_line = True
             at += 1
             continue
         empty_line = False
-        if character == ord("{"):
-            start, at = at, comment_end(data, at, end)
-            if at < 0:
-                return OPEN_COMMENT, start, -at, fresh
-        elif character == ord("[") and is_tag(data, at, end):
-            return TAG, at, tag_end(data, at, end), fresh
-        elif character == ord("*"):
-            return RESULT, at, at + 1, fresh
-        elif _DIGIT[character]:
-            kind, stop = _numeric_token(data, at, end)
-            if kind != END:
-                return kind, at, stop, fresh
+        kind, stop = next_part(data, at, end, False)
+        if kind <= OPEN_COMMENT:
+            return kind, at, stop, fresh
+        if kind == NUMBER:
             fresh = _after_number(data, at, stop, fresh)
-            at = stop
-        elif _SKIPPED[character]:
-            at = _skip(data, at, end)
-        else:
-            stop = word_end(data, at, end)
-            if _may_be_move(data, at, stop):
-                return MOVE, at, _with_promotion(data, at, stop, end), fresh
-            at = stop
+        at = skip_variation(data, at, end) if kind == OPENING else stop
     return END, end, end, fresh
 
 
 @kernel
-def _skip(data, at, end):
-    """The offset behind what is not a word: a line comment, a variation, a bracket that is not a tag, a sign."""
+def next_part(data, at, end, in_variation):
+    """What stands at `at`, which is no space: (kind, offset behind it). Brackets `in_variation` are no more than signs.
+
+    An OPENING is the bracket alone.
+    """
+    character = data[at]
+    if not _NO_WORD[character]:
+        stop = word_end(data, at, end)
+        if _may_be_move(data, at, stop):
+            return MOVE, _with_promotion(data, at, _before_result(data, at, stop), end)
+        return OTHER, stop
+    if _DIGIT[character]:
+        return _numeric_part(data, at, end)
+    if character == ord("{"):
+        stop = comment_end(data, at, end)
+        return (COMMENT, stop) if stop >= 0 else (OPEN_COMMENT, -stop)
+    if character == ord("[") and not in_variation and is_tag(data, at, end):
+        return TAG, tag_end(data, at, end)
+    if character == ord("*"):
+        return RESULT, at + 1
+    return _sign_part(data, at, end, in_variation)
+
+
+@kernel
+def _sign_part(data, at, end, in_variation):
+    """The part at what is not a word: a line comment, the bracket of a variation, one that is not a tag, a sign."""
     character = data[at]
     if character == ord(";") or character == ord("%") and is_line_start(data, at):
-        return line_end(data, at, end)
+        return LINE, line_end(data, at, end)
     if character == ord("("):
-        return skip_variation(data, at, end)
-    if character == ord("["):
-        return _skip_bracket(data, at, end)
+        return OPENING, at + 1
+    if character == ord(")"):
+        return CLOSING, at + 1
+    if character == ord("!") or character == ord("?"):
+        return SIGN, at + 2 if at + 1 < end and (data[at + 1] == ord("!") or data[at + 1] == ord("?")) else at + 1
+    if character == ord("$"):
+        at += 1
+        while at < end and _DIGIT[data[at]]:
+            at += 1
+        return SIGN, at
+    if character == ord("[") and not in_variation:
+        return OTHER, _skip_bracket(data, at, end)
     if character == _BYTE_ORDER_MARK[0]:
-        return at + 3 if matches(data, at, end, _BYTE_ORDER_MARK) else word_end(data, at, end)
-    return min(at + 2, end) if character == _SYMBOL_LEAD else at + 1
+        return OTHER, at + 3 if matches(data, at, end, _BYTE_ORDER_MARK) else word_end(data, at, end)
+    return OTHER, min(at + 2, end) if character == _SYMBOL_LEAD else at + 1
 
 
 @kernel
@@ -222,7 +241,7 @@ def skip_variation(data, at, end):
     depth, empty_from = 0, -1
     while at < end:
         character = data[at]
-        if _SPACE[character]:
+        if SPACE[character]:
             if ends_line(data, at, end):
                 if empty_from >= 0 and at + 2 < end and data[at + 1] == ord("1") and data[at + 2] == ord("."):
                     return empty_from
@@ -250,17 +269,29 @@ def skip_variation(data, at, end):
 
 
 @kernel
-def _numeric_token(data, at, end):
-    """The token at a digit: (RESULT or MOVE, stop), or (END, offset behind) for a move number and its dots."""
-    if matches(data, at, end, _CASTLING) or matches(data, at, end, _NULL):
-        return MOVE, word_end(data, at, end)
-    if result_at(data, at, end) != UNFINISHED:
+def _numeric_part(data, at, end):
+    """The part at a digit: a RESULT, a MOVE, or a NUMBER with its dots."""
+    if data[at] == ord("0") and (matches(data, at, end, _CASTLING) or matches(data, at, end, _NULL)):
+        return MOVE, _before_result(data, at, word_end(data, at, end))
+    if data[at] <= ord("1") and result_at(data, at, end) != UNFINISHED:
         return RESULT, word_end(data, at, end)
     while at < end and _DIGIT[data[at]]:
         at += 1
     while at < end and data[at] == ord("."):
         at += 1
-    return END, at
+    return NUMBER, at
+
+
+@kernel
+def _before_result(data, start, stop):
+    """Where the move data[start:stop] ends, if a result follows it without a blank: Qh4#0-1."""
+    if data[stop - 1] < ord("0") or data[stop - 1] > ord("2"):
+        return stop
+    for length in (7, 3):
+        at = stop - length
+        if at > start and result_at(data, at, stop) != UNFINISHED and _may_be_move(data, start, at):
+            return at
+    return stop
 
 
 @kernel

@@ -212,7 +212,8 @@ class Source:
         if files.is_utf_16(head):
             raise SourceError(f"{name_of(path, quoted=True)} {files.IN_UTF_16}")
         self.head = head.removeprefix(_BYTE_ORDER_MARK)
-        self.begins: int | None = None if opener or self.is_passing else len(head) - len(self.head)
+        self.mark = head[: len(head) - len(self.head)]
+        self.begins: int | None = None if opener or self.is_passing else len(self.mark)
 
     @property
     def name(self) -> str:
@@ -347,10 +348,10 @@ def _standard_input() -> io.BufferedReader:
     return sys.stdin.buffer  # type: ignore[return-value]  # unless a program has replaced it
 
 
-def read_text(path: Path) -> bytes:
-    """The whole text of a file; raises SourceError where it cannot be read."""
+def read_text(path: Path, with_mark: bool = False) -> bytes:
+    """The whole text of a file, its byte-order mark left out unless `with_mark`; raises SourceError."""
     with open_source(path) as source, _plain_errors(path):
-        parts, size = [], 0
+        parts, size = [source.mark if with_mark else b""], 0
         while part := source.read(CHUNK):
             parts.append(part)
             size += len(part)

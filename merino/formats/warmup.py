@@ -3,7 +3,7 @@
 import numpy as np
 
 from merino.core.board.fen import START_FEN, parse_fen
-from merino.formats import labelled, packed_files, pgn_games
+from merino.formats import labelled, packed_files, pgn_games, pgn_parts
 from merino.formats.packed import Filter, checked_blocks, pack, unpack, with_checks
 from merino.formats.scored_games import as_viriformat, games_in, packed_of, scored_games
 
@@ -16,6 +16,8 @@ def warm_up() -> None:
     games = pgn_games.read_games(_GAME)
     read = labelled.read_labelled(_POSITION)
     labelled.write_labelled(read.positions, read.results, read.games, read.to_end)
+    (game,) = pgn_parts.games_of(_GAME)
+    game.move_in(game.start, game.parts[1])
     scored = scored_games(games)
     unpack(packed_of(scored, Filter()))
     games_in(as_viriformat(scored))

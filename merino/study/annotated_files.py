@@ -1,8 +1,7 @@
 """Annotates the games of a PGN file: writes them with comments or as JSON, and keeps the work.
 
-Annotations can be taken out again: text of exactly the form that is written here, from a game whose first comment is
-Merino's. All else belongs to the user, also a sign that was there before ("as marked") and a variation that was
-commented later.
+`comments` writes what is added; all else of the file stays byte for byte. A game that would be read otherwise with its
+comments is copied unchanged.
 
 Each game is kept as soon as it is finished. Until all are, they are in a file next to the target. It is PGN; lines that
 begin with % do not belong to the games. The first identifies the work and its settings, so that only the same command
@@ -10,87 +9,33 @@ continues it. A line before each game has its length and its checksum, so that a
 """
 
 import hashlib
-import io
 import json
 import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import count
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
-import chess
-import chess.engine
-import chess.pgn
-
-from merino.core.board import fen
 from merino.core.board.bitboard import WHITE
-from merino.core.board.game import IllegalMoveError, Position
+from merino.core.board.game import Position
 from merino.core.common import about, files, sealed
-from merino.core.common.text import counted, without_controls
-from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
-from merino.engine.notation.san import as_chess_move, board_of, san_line
-from merino.engine.report.text import largest_terms
+from merino.core.common.text import counted
+from merino.engine.notation.san import board_of, san_line
 from merino.engine.search.limits import MAX_MS, Limits
-from merino.formats.pgn_text import tree_text
+from merino.formats.pgn_parts import GameSource, games_of
 from merino.formats.sources import SourceError, as_named, read_text
-from merino.study import annotation, claims, errors
+from merino.study import annotation, errors
+from merino.study.comments import LINE, account, write_comments
 from merino.study.judge import Judge
 
-LINE = 8  # plies shown of a better line
-MAX_TERMS, MIN_TERM = 3, 1.0  # of the terms named after a move: their number, and their change in centipawns
-
-AS_MARKED = " as marked"  # said of a mistake that had its sign before
-LOST = "of a point a move."  # ends what is said of each side's mistakes
-_OLDER_LOST = "of the point lost a move."  # as Merino 1.0 wrote it
-_NAGS = {grade.name: grade.nag for grade in annotation.GRADES}
-_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% (?:{re.escape(LOST)}|{re.escape(_OLDER_LOST)})" for side in fen.COLOUR_NAMES)
-_HEAD = re.compile(rf"(?:^| ){about.NAME} \d\S*, .*? {_ACCOUNT}")
-_TERM = r"\w+ [+-]\d+"
-_GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"
-_OLDER_KINDS = (  # in annotations before version 3.0
-    "back-rank mate allowed",
-    "bad exchange",
-    "free pawn left",
-    "hanging pawn",
-    "no single reason",
-    "time to castle",
-)
-_KINDS = "|".join(map(re.escape, {*claims.MISTAKES, *_OLDER_KINDS}))
-_KIND = rf"(?:{_KINDS}): [^()]*(?:\(\d+\.\d\d\)[^()]*)* \([^()]*\)"
-_PIECE = r"[A-Za-z] [a-h][1-8](?:-[a-h][1-8]| taken| kept)? [+-]\d+"
-_PIECES = rf"by piece: {_PIECE}(?:, {_PIECE})*"  # as Merino 1.0 could write
-_TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE}(?:; {_KIND})?(?:; {_PIECES})?)?"
-_TAILS = (re.compile(rf"(?P<kept>\[%eval [^]]*\]) {_TAIL}(?= |$)"), re.compile(rf"(?P<kept>^|.* ){_TAIL}$"))
 _UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
 
 
 @dataclass(frozen=True)
-class GameSource:
-    """A game as read: its text in the file, and its moves as coordinates from its starting position.
-
-    `fault` says what is wrong with it, "" if nothing; `moves` end where it could not be read.
-    """
-
-    number: int
-    line: int  # of the file, from 1, at which it begins
-    text: str
-    game: chess.pgn.Game
-    start: Position
-    moves: tuple[str, ...]
-    fault: str = ""
-
-    @property
-    def label(self) -> str:
-        """Who plays whom: "Morphy - Anderssen"."""
-        return without_controls("{} - {}".format(*(self.game.headers.get(side, "?") for side in fen.COLOUR_NAMES)))
-
-
-@dataclass(frozen=True)
 class Sources:
-    """The games of a file, the `encoding` of its text, and the `digest` that identifies its content."""
+    """The games of a file, the `encoding` of what is added, and the `digest` that identifies its content."""
 
     games: Sequence[GameSource]
     encoding: str
@@ -100,124 +45,20 @@ class Sources:
 def read_sources(path: Path) -> Sources:
     """All games of a PGN file, plain or compressed; raises StudyError if it is not one."""
     try:
-        content = read_text(path)
+        content = read_text(path, with_mark=True)
     except SourceError as error:
         raise errors.StudyError(str(error)) from error
     if content.count(b"\0") or 100 * len(_UNPRINTED.findall(content)) > len(content):
         raise errors.StudyError(f"'{path}' is not a PGN file: it has bytes that no text has")
-    encoding = "utf-8"
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        encoding = "latin-1"  # as older files are
-        text = content.decode(encoding)
-    games = list(games_of(text))
+    games = list(games_of(content))
     if not any(source.moves or source.fault for source in games):
         raise errors.StudyError(f"'{path}' holds no game with a move")
-    return Sources(games, encoding, hashlib.sha256(content).hexdigest()[:16])
-
-
-def games_of(text: str) -> Iterator[GameSource]:
-    """The games of a PGN text, each as it is read."""
-    if "\n" not in text:
-        text = text.replace("\r", "\n")  # as a Macintosh once ended lines
-    file, start, line = PgnLines(io.StringIO(text)), 0, 1
-    for number in count(1):
-        game = read_game(file)
-        if game is None:
-            return
-        end = file.tell()
-        own = text[start:end].lstrip("\r\n")
-        line += text.count("\n", start, end - len(own))
-        yield _source(game, number, line, own.rstrip("\r\n"))
-        start, line = end, line + own.count("\n")
-
-
-def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> GameSource:
-    start, moves, fault = Position(), tuple[str, ...](), ""
     try:
-        if game.errors:
-            fault = str(game.errors[0])
-        else:
-            position = loaded(game, number).position
-            start = Position(position.start_fen(), position.chess960)
-            moves = tuple(position.uci(move) for move in position.moves)
-    except (fen.FenError, IllegalMoveError, VariantError) as error:
-        fault = str(error).removeprefix(f"game {number} is ")
-    return GameSource(number, line, text, game, start=start, moves=moves, fault=fault)
-
-
-def write_comments(source: GameSource, moves: Sequence[annotation.AnnotatedMove], how: str) -> str:
-    """The PGN of a game with these annotations added; `how` describes the searches.
-
-    Annotations that Merino made earlier are replaced.
-    """
-    game = source.game
-    remove_own(game)
-    others = [
-        name for name in game.headers.get("Annotator", "").split(", ") if name and not name.startswith(about.NAME)
-    ]
-    game.headers["Annotator"] = ", ".join([*others, f"{about.NAME} {about.__version__}"])
-    game.comment = f"{game.comment} {about.NAME} {about.__version__}, {how}. {' '.join(account(moves))}".strip()
-    for node, annotated in zip(list(game.mainline()), moves, strict=False):
-        _comment(node, annotated, source.start.chess960)
-    return tree_text(game).rstrip("\n")
-
-
-def account(moves: Sequence[annotation.AnnotatedMove]) -> Iterator[str]:
-    """A sentence for each side: its mistakes, and its mean loss."""
-    for colour, side in enumerate(fen.COLOUR_NAMES):
-        own = [annotated for annotated in moves if annotated.turn == colour]
-        kinds = ", ".join(
-            counted(sum(annotated.grade is grade for annotated in own), grade.name)
-            for grade in reversed(annotation.GRADES)
-        )
-        mean = sum(annotated.loss for annotated in own) / max(1, len(own))
-        yield f"{side}: {kinds}; loses {mean:.1%} {LOST}"
-
-
-def _comment(node: chess.pgn.ChildNode, annotated: annotation.AnnotatedMove, chess960: bool) -> None:
-    after, mate = annotated.after, annotated.after.score.mate
-    score = chess.engine.Cp(int(after.score)) if mate is None else chess.engine.Mate(mate)
-    node.set_eval(chess.engine.PovScore(score, after.turn == WHITE), after.depth)
-    parts = [f"{after.expected:.1%}"]
-    if terms := largest_terms(annotated.change, MAX_TERMS, MIN_TERM):
-        parts.append(terms)
-    grade, best = annotated.grade, [as_chess_move(move, chess960) for move in annotated.better.best[:LINE]]
-    if grade is not None:
-        parts.append(f"{grade.name}{AS_MARKED * (grade.nag in node.nags)}, {annotated.loss:.1%} lost")
-        node.nags.add(grade.nag)
-        if best and not node.parent.has_variation(best[0]):
-            parts[-1] += f": {annotated.better.score_text} was {node.parent.board().san(best[0])}"
-            node.parent.add_line(best)
-        if annotated.mistake is not None:
-            parts.append(annotated.mistake.text)
-    node.comment = f"{node.comment} {'; '.join(parts)}".strip()
-
-
-def remove_own(game: chess.pgn.Game) -> None:
-    """Take out of a game the comments, signs and variations that Merino added; evaluations stay to be replaced."""
-    head, found = _HEAD.subn("", " ".join(game.comment.split()), count=1)
-    if not found:
-        return
-    game.comment = head.strip()
-    for node in list(game.mainline()):
-        comment = " ".join(node.comment.split())
-        match = next(filter(None, (tail.search(comment) for tail in _TAILS)), None)
-        if match is None:
-            continue
-        node.comment = f"{comment[: match.start()]}{match['kept']}{comment[match.end() :]}".strip()
-        if match["grade"] and not match["marked"]:
-            node.nags.discard(_NAGS[match["grade"]])
-        for variation in [other for other in node.parent.variations if other is not node]:
-            if match["better"] == variation.san() and _is_bare(variation):
-                node.parent.remove_variation(variation)
-
-
-def _is_bare(node: chess.pgn.ChildNode) -> bool:
-    """Whether a line is as Merino wrote it, without additions."""
-    nodes = [node, *node.mainline()]
-    return not any(each.comment or each.starting_comment or each.nags or len(each.variations) > 1 for each in nodes)
+        content.decode()
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        encoding = "latin-1"  # as older files are
+    return Sources(games, encoding, hashlib.sha256(content).hexdigest()[:16])
 
 
 # The work on a file
@@ -234,14 +75,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AnnotationRequest:
-    """The games of a file to annotate, and how. Comments are kept in `encoding`."""
+    """The games of a file to annotate, and how."""
 
     sources: Sources
     judge: Judge
     limits: Limits  # of the search of a position
     hash_mb: int
     threads: int
-    encoding: str = "utf-8"
     seconds: float | None = None  # for all games, instead of `limits`
 
     @property
@@ -294,10 +134,10 @@ def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> 
         return Limits(movetime=min(MAX_MS, max(1, int(rest))))
 
     played = 0  # the plies up to the end of the present game
-    for source in games:
+    for source, following in zip(games, [*games[1:], None], strict=True):
         played += len(source.moves)
-        if source.fault:
-            yield AnnotatedGame(source, (), source.text.encode(request.encoding))
+        if source.fault or not source.moves:
+            yield AnnotatedGame(source, (), source.content)
             continue
         judge.new_game()  # so that the annotation of a game does not depend on the games before it
         moves, end = list[annotation.AnnotatedMove](), cast(BaseException | None, None)
@@ -307,12 +147,31 @@ def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> 
                 watch(source, len(moves))
         except (KeyboardInterrupt, errors.StudyError) as error:
             end = error
-        text = write_comments(source, moves, request.how).encode(request.encoding)
-        yield AnnotatedGame(source, moves, text, end is None, request.judging)
+        text = write_comments(source, moves, request.how, request.sources.encoding)
+        if fault := _misread(source, text, following.content if following else b""):
+            yield AnnotatedGame(replace(source, fault=fault), (), source.content, end is None)
+        else:
+            yield AnnotatedGame(source, moves, text, end is None, request.judging)
         if isinstance(end, errors.StudyError):
             raise end
         if end is not None:
             return
+
+
+def _misread(source: GameSource, text: bytes, following: bytes) -> str:
+    """How the text of a game, before the game that follows, would be read otherwise than its source; "" if not."""
+    before, after = (list(map(_reading, games_of(each + following))) for each in (source.content, text))
+    if len(before) != len(after):
+        return f"with comments it would be read as {counted(len(after), 'game')}, not {len(before)}"
+    changed = [name for ours, theirs in zip(before, after, strict=True) for name in ours if ours[name] != theirs[name]]
+    return f"with comments its {changed[0]} would be read otherwise" if changed else ""
+
+
+def _reading(source: GameSource) -> dict[str, object]:
+    """What nobody asked to change of a game."""
+    tags = {name: value for name, value in source.tags.items() if name != "Annotator"}
+    start = (source.start.start_fen(), source.start.chess960)
+    return {"tags": tags, "start": start, "moves": source.moves, "result": source.result, "fault": source.fault}
 
 
 def _words(limits: Limits) -> str:
@@ -355,7 +214,7 @@ class Partial:
 
     def finish(self) -> None:
         """Replace the target, compressed if its name ends so, by all games, and remove the file; raises OSError."""
-        files.write_whole(self._target, as_named(self._target, _GAP.join(self.games) + b"\n"))
+        files.write_whole(self._target, as_named(self._target, b"".join(self.games)))
         self._file.close()
         self.path.unlink()
 

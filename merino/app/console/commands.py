@@ -1,6 +1,5 @@
 """The commands of the console: play, thinking time, positions, files, explanations, and the engine's options."""
 
-import io
 import random
 import re
 import textwrap
@@ -12,15 +11,15 @@ from typing import Any, NamedTuple
 import chess
 
 from merino.app.console import shared
-from merino.app.console.games import DRAW_AGREED, MAX_MOVES, Ending, pace_of, strength_text, whole_number
+from merino.app.console.games import DRAW_AGREED, MAX_MOVES, Ending, Loaded, pace_of, strength_text, whole_number
 from merino.app.console.session import Session
 from merino.core.board import bitboard, perft
 from merino.core.board.fen import COLOUR_NAMES, FenError
-from merino.core.board.game import RESULTS, IllegalMoveError, Position
+from merino.core.board.game import RESULTS, Position
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import is_there, writing
 from merino.core.common.text import counted, did_you_mean, words_of
-from merino.engine.notation import games, san
+from merino.engine.notation import san
 from merino.engine.report import static
 from merino.engine.report import text as report_text
 from merino.engine.search.limits import Limits
@@ -29,7 +28,7 @@ from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weig
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, SAVED, active_file
-from merino.formats import pgn_games, sources
+from merino.formats import pgn_games, pgn_parts, sources
 
 MAX_ENTRIES = 10**9
 MAX_PERFT_DEPTH = 10
@@ -390,7 +389,7 @@ def _set_up(session: Session, fen: str) -> None:
         position = Position(fen)
     except FenError as error:
         raise CommandError(f"{error}") from error
-    session.go_on_with(games.Loaded(position, ""))
+    session.go_on_with(Loaded(position, ""))
     session.report_if_over()
 
 
@@ -438,15 +437,13 @@ def load_game(session: Session, arguments: str) -> None:
         session.report_if_over()
 
 
-def entry_of(path: Path, number: int) -> games.Loaded:
+def entry_of(path: Path, number: int) -> Loaded:
     """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
     with sources.open_source(path) as source:
         kind, read = ("position", _nth_position) if source.holds_positions() else ("game", _nth_game)
         try:
             found, count = read(source, number)
-        except games.VariantError as error:
-            raise CommandError(f"'{path}': {error}") from error
-        except (FenError, IllegalMoveError) as error:
+        except FenError as error:
             raise CommandError(f"{kind} {number} of '{path}': {error}") from error
     if found is None:
         fault = f"ends with {kind} {count}" if count else "holds neither games nor positions"
@@ -454,7 +451,7 @@ def entry_of(path: Path, number: int) -> games.Loaded:
     return found
 
 
-def _nth_position(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
+def _nth_position(source: sources.Source, number: int) -> tuple[Loaded | None, int]:
     """The position in the line of this number, blank lines and comments not counted, and how many lines were read."""
     count = 0
     for line in (line for text in source.lines() for line in sources.decoded(text).splitlines()):
@@ -463,19 +460,24 @@ def _nth_position(source: sources.Source, number: int) -> tuple[games.Loaded | N
             fields = line.split()
             end = 6 if len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6]) else 4
             position = Position(" ".join(fields[:end]))
-            return games.Loaded(position, f"Position {number}: {' '.join(fields[end:]) or position.fen()}"), count
+            return Loaded(position, f"Position {number}: {' '.join(fields[end:]) or position.fen()}"), count
     return None, count
 
 
-def _nth_game(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
+def _nth_game(source: sources.Source, number: int) -> tuple[Loaded | None, int]:
     """The game of this number, and how many were read; text between games is skipped."""
     count = 0
     for some in pgn_games.games_of(source):
         count = some.games_before + len(some.table)
         if number <= count:
             row = some.table[number - 1 - some.games_before]
-            game = games.read_game(games.PgnLines(io.StringIO(sources.decoded(some.data[row["start"] : row["end"]]))))
-            return (None if game is None else games.loaded(game, number)), count
+            game = next(pgn_parts.games_of(bytes(some.data[row["start"] : row["end"]])))
+            if game.fault and not game.moves:
+                raise CommandError(f"game {number} of '{source.path}': {game.fault}")
+            remark = f"Game {number}: {game.label}, {game.result}, {counted(len(game.moves), 'ply')}."
+            if game.fault:
+                remark += f"\nThe rest of it cannot be read: {game.fault}."
+            return Loaded(game.position(), remark, game.tags | {"Result": game.result}), count
     return None, count
 
 

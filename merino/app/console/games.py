@@ -6,7 +6,6 @@ command such as "level 40 5 0"), `Clocks` (ms left, and moves made), and `Elo`.
 """
 
 import datetime
-import io
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -20,10 +19,10 @@ from merino.core.board.move import Move
 from merino.core.common import about, errors, files
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.text import counted
-from merino.engine.notation import games, san
+from merino.engine.notation import san
 from merino.engine.search.limits import MAX_MS, MAX_PLY, Limits
 from merino.engine.search.strength import FULL_LEVEL, Strength, at_elo, at_level
-from merino.formats import pgn_text, sources
+from merino.formats import pgn_parts, pgn_text, sources
 from merino.formats.sources import read_text
 
 UNFINISHED = "*"  # the result of an unfinished game, as PGN writes it
@@ -210,7 +209,7 @@ class ConsoleGame:
         result = self.ending.result if self.ending else UNFINISHED
         if not self.loaded_tags or self.position.moves != self.loaded_moves:
             return self._own_pgn(result)
-        tags = {name: pgn_text.plain_value(value) for name, value in self.loaded_tags.items()}
+        tags = self.loaded_tags
         recorded = tags.get("Result", UNFINISHED)
         return self._written(tags, result if recorded == UNFINISHED else recorded)
 
@@ -274,17 +273,26 @@ class ConsoleGame:
         return f"{counted((len(self.position.moves) + 1) // 2, 'move')}, {person}"
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """What was read: the final position, the tags of the game, and a remark."""
+
+    position: Position
+    remark: str
+    tags: dict[str, str] = field(default_factory=dict)
+
+
 class DamagedGameError(errors.MerinoError):
     """A file that does not hold an unfinished game; the message says why."""
 
 
 def read_kept(text: str) -> ConsoleGame:
     """The unfinished game of a file; raises DamagedGameError."""
-    game = games.read_game(games.PgnLines(io.StringIO(text)))
-    if game is None or game.errors:
-        raise DamagedGameError("it holds no game" if game is None else str(game.errors[0]))
+    game = next(pgn_parts.games_of(text.encode()), None)
+    if game is None or game.fault:
+        raise DamagedGameError("it holds no game" if game is None else f"line {game.line}: {game.fault}")
     try:
-        return _kept(game.headers, games.loaded(game, 1).position)
+        return _kept(game.tags, game.position())
     except KeyError as error:
         raise DamagedGameError(f"the tag {error} is missing or has an unknown value") from error
     except (errors.MerinoError, ValueError) as error:

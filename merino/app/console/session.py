@@ -5,14 +5,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from merino.app.console.games import ConsoleGame, Ending, UnfinishedFile, pace_of, strength_text
+from merino.app.console.games import ConsoleGame, Ending, Loaded, UnfinishedFile, pace_of, strength_text
 from merino.app.console.terminal import Terminal, ThinkingLine, draw
 from merino.core.board.fen import COLOUR_NAMES, START_FEN
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.command import CommandError
 from merino.core.common.text import counted
-from merino.engine.notation.games import Loaded
 from merino.engine.notation.san import read_request, requested_move, san
 from merino.engine.search.limits import Limits, SearchResult
 from merino.engine.search.searcher import think

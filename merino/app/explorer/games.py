@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ import chess.pgn
 from merino.app.explorer.state import MAX_MOVES, Fields, RequestError
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import Position
+from merino.core.board.move import Move
 from merino.core.common.errors import MerinoError, abridged
 from merino.engine.notation import san
 from merino.eval.evaluation import Evaluation
-from merino.formats import openings, pgn_games, pgn_text, sources
-from merino.study import annotated_files, reporting
+from merino.formats import openings, pgn_games, pgn_text, pgn_tokens, sources
+from merino.formats.pgn_parts import GameSource, PgnPart, games_of
+from merino.study import reporting
 
 MAX_SENT = 64 << 20  # characters of all games of a run
 MAX_NAME = 80
@@ -144,7 +147,7 @@ def _no_text(text: str) -> str:
 
 def read_game(content: bytes, number: int = 1) -> Data:
     """The game that is a text; raises RequestError if it is none. `number` is that in its file."""
-    source = next(annotated_files.games_of(sources.decoded(content)), None)
+    source = next(games_of(content), None)
     if source is None:
         raise RequestError("the text is not a game")
     return _game_of(source) | {"number": number}
@@ -157,12 +160,13 @@ def _read_pgn(text: str) -> Data:
     if len(listed) > 1:
         first = listed[0]
         return _read("pgn", read_game(content[first.start : first.start + first.size]), listed=listed)
-    source = next(annotated_files.games_of(text), None)
-    if source is None or not (source.moves or source.fault or source.game.headers.get("FEN")):
+    source = next(games_of(content), None)
+    if source is None or not (source.moves or source.fault or source.tags.get("FEN")):
         raise RequestError("the PGN has no game with a move")
-    if source.fault:
-        raise RequestError(f"line {source.line}: {source.fault}")
-    return _read("pgn", _game_of(source), listed=listed)
+    game = _game_of(source)
+    if game["fault"]:
+        raise RequestError(f"line {source.line}: {game['fault']}")
+    return _read("pgn", game, listed=listed)
 
 
 def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -227,38 +231,62 @@ def _played(start: Position, texts: list[str]) -> Data:
     return _game(start.start_fen(), played)
 
 
-def _game_of(source: annotated_files.GameSource) -> Data:
-    game = source.game
-    moves = _line(game, game.board(), 0)[: len(source.moves)]
-    known = {"tags": dict(game.headers), "comment": game.comment, "fault": source.fault or None}
-    names = {"number": source.number, "label": source.label, "result": game.headers.get("Result", "*")}
-    return _game(source.start.fen(), moves, **known, **names)
+def _game_of(source: GameSource) -> Data:
+    board, faults = chess.Board(source.start.fen(), chess960=source.start.chess960), [source.fault or None]
+    before, moves = _line(source, deque(source.parts), board, 0, faults)
+    tags = pgn_text.UNKNOWN_TAGS | {"Result": source.result} | source.tags
+    known = {"tags": tags, "comment": before, "fault": next(filter(None, faults), None)}
+    return _game(source.start.fen(), moves, **known, number=source.number, label=source.label, result=source.result)
 
 
-def _line(node: chess.pgn.GameNode, board: chess.Board, depth: int) -> list[Data]:
-    """What follows a node, whose position is on the board; the board is left as it was."""
-    found = list[Data]()
-    while node.variations:
-        main, *others = node.variations
-        variations = [_variation(other, board, depth + 1) for other in others] if depth < MAX_DEPTH else []
-        found.append(_move_of(main, board) | {"variations": variations})
-        board.push(main.move)
-        node = main
-    for _ in found:
-        board.pop()
-    return found
+def _line(
+    source: GameSource,
+    parts: deque[PgnPart],
+    board: chess.Board,
+    depth: int,
+    faults: list[str | None],
+) -> tuple[str, list[Data]]:
+    """The comment before a line of play and its moves from `board`, taken from the parts; deeper ones are left out.
+
+    A line ends before what cannot be read, which is added to the faults.
+    """
+    before, moves, earlier, ended = list[str](), list[Data](), board, False
+    main = iter(source.moves)
+    while parts and parts[0].depth >= depth:
+        part = parts.popleft()
+        if part.kind == pgn_tokens.CLOSING and part.depth:
+            break
+        if part.kind == pgn_tokens.OPENING:
+            comment, variation = _line(source, parts, earlier.copy(stack=False), depth + 1, faults)
+            if moves and variation and depth < MAX_DEPTH:
+                moves[-1]["variations"].append([variation[0] | {"before": comment}, *variation[1:]])
+        elif part.kind == pgn_tokens.MOVE and not ended:
+            move = next(main, None) if depth == 0 else _variation_move(source, part, board, faults)
+            if move is None:
+                ended = True
+                continue
+            played, earlier = chess.Move.from_uci(move), board.copy(stack=False)
+            moves.append(_move(board.san(played), board.uci(played)))
+            board.push(played)
+        elif (text := source.comment(part)) and not ended:
+            if moves:
+                moves[-1]["comment"] = f"{moves[-1]['comment']} {text}".strip()
+            else:
+                before.append(text)
+        elif (sign := source.sign(part)) is not None and moves and not ended:
+            moves[-1]["nags"] = sorted({*moves[-1]["nags"], sign})
+    return " ".join(before), moves
 
 
-def _variation(start: chess.pgn.ChildNode, board: chess.Board, depth: int) -> list[Data]:
-    first = _move_of(start, board) | {"before": start.starting_comment}
-    board.push(start.move)
-    rest = _line(start, board, depth)
-    board.pop()
-    return [first, *rest]
-
-
-def _move_of(node: chess.pgn.ChildNode, board: chess.Board) -> Data:
-    return _move(board.san(node.move), board.uci(node.move), comment=node.comment, nags=sorted(node.nags))
+def _variation_move(source: GameSource, part: PgnPart, board: chess.Board, faults: list[str | None]) -> str | None:
+    """The coordinates of a move in a variation, in which a null move is a remark on a threat; None for a fault."""
+    move = source.move_in(Position(board.fen(), board.chess960), part)
+    if move == pgn_tokens.NULL:
+        return chess.Move.null().uci()
+    if move <= 0:
+        faults.append(f"{sources.decoded(source.content[part.start : part.stop])!r} is not a legal move here")
+        return None
+    return Move(move).uci(board.chess960)
 
 
 def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: str = "") -> str:

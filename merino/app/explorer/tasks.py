@@ -27,7 +27,7 @@ from merino.eval.linear import family, phases, registry
 from merino.learn import fitting, judging, procedure, request
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
-from merino.study import annotated_files, annotation, judge, verdicts
+from merino.study import annotated_files, annotation, comments, judge, verdicts
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -109,7 +109,7 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
                 current.push(annotated.move)
     except KeyboardInterrupt:
         is_whole = False
-    return {"type": "done", "is_whole": is_whole, "account": list(annotated_files.account(done))}
+    return {"type": "done", "is_whole": is_whole, "account": list(comments.account(done))}
 
 
 def _limits(fields: Fields, otherwise: Limits) -> Limits:

@@ -12,7 +12,9 @@ from merino.app.console import explaining, shared
 from merino.core.common import command, interrupt, terminal
 from merino.core.common.files import check_writable, is_there, writing
 from merino.engine.search.limits import Limits
+from merino.formats.pgn_parts import GameSource
 from merino.study import annotated_files as files
+from merino.study.comments import account
 from merino.study.judge import judge_of
 
 DEFAULT_NODES = 100_000  # a position, without another limit: the same on every machine
@@ -39,7 +41,6 @@ def run_annotate(arguments: Sequence[str]) -> int:
             Limits(nodes=DEFAULT_NODES) if limits == Limits() else limits,
             hash_mb=args.hash,
             threads=args.threads,
-            encoding=sources.encoding if args.out else "utf-8",
             seconds=args.seconds,
         )
         if args.out is None:
@@ -58,8 +59,9 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
     """Annotate the games that are not yet done, each kept or printed at once, with a line about it; the exit code."""
     games, done = request.sources.games, len(partial.games) if partial else 0
     line, is_whole = terminal.LiveLine(shared.progress_stream(args.quiet)), True
+    faulty = {source.number for source in games if source.fault}
 
-    def progress(source: files.GameSource, ply: int) -> None:
+    def progress(source: GameSource, ply: int) -> None:
         if line.rewrites:
             line.show(f"{_head(source, len(games))}: ply {ply} of {len(source.moves)}")
 
@@ -67,12 +69,14 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
         for game in files.annotate_games(request, done, progress):
             line.wipe()
             is_whole = game.is_whole
+            faulty |= {game.source.number} if game.source.fault else set()
             if partial:
                 partial.add(game.text, game.is_whole)
             elif args.json:
                 print(json.dumps(files.game_json(game)), flush=True)
             else:
-                print("\n" * (game.source.number > 1) + game.text.decode(), flush=True)
+                sys.stdout.buffer.write(game.text)
+                sys.stdout.buffer.flush()
             if not args.quiet or game.source.fault:
                 _say(_line_about(game, len(games), partial))
     finally:
@@ -81,9 +85,8 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
         return interrupt.INTERRUPTED
     if partial:
         partial.finish()
-    faulty = [str(source.number) for source in games if source.fault]
     if faulty:
-        named = ", ".join(faulty[:MAX_NAMED]) + ", ..." * (len(faulty) > MAX_NAMED)
+        named = ", ".join(map(str, sorted(faulty)[:MAX_NAMED])) + ", ..." * (len(faulty) > MAX_NAMED)
         _say(f"Faulty games, copied unchanged: {len(faulty)} of {len(games)} games, number {named}")
     return 1 if faulty else 0
 
@@ -96,10 +99,10 @@ def _line_about(game: files.AnnotatedGame, count: int, partial: files.Partial | 
         return f"Interrupted; the work so far is kept{where}."
     if source.fault:
         return f"{_head(source, count)}, line {source.line}: {source.fault}; copied unchanged"
-    return f"{_head(source, count)}: {' '.join(files.account(game.moves)) if game.moves else 'no moves'}"
+    return f"{_head(source, count)}: {' '.join(account(game.moves)) if game.moves else 'no moves'}"
 
 
-def _head(source: files.GameSource, count: int) -> str:
+def _head(source: GameSource, count: int) -> str:
     return f"game {source.number} of {count}, {source.label}"
 
 

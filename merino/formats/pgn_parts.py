@@ -1,0 +1,193 @@
+"""Games of PGN text in full: tags, moves, comments, signs and variations, each with its place in the text.
+
+Where they begin is what `pgn_tokens` says, as for all readers. The contents of the games of a text, joined, are the
+text.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, takewhile
+
+import numpy as np
+
+from merino.core.board.fen import COLOUR_NAMES, START_FEN
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.core.board.movegen import MAX_MOVES
+from merino.core.common.text import without_controls
+from merino.core.compiled import memory
+from merino.core.compiled.jit import entry
+from merino.formats import pgn_games, pgn_tokens, sources
+from merino.formats.pgn_text import plain_value
+from merino.formats.pgn_tokens import resolve
+
+PART = memory.record_dtype([("kind", np.int8), ("start", np.int64), ("stop", np.int64), ("depth", np.int64)])
+_RESULT = re.compile(rb"(?:\*|1-0|0-1|1/2(?:-1/2)?)\Z")
+_NUMBER = re.compile(rb"\d+[.\s]*\Z")
+_SIGNS = {b"!": 1, b"?": 2, b"!!": 3, b"??": 4, b"!?": 5, b"?!": 6}
+_MAX_SIGN_DIGITS = 9  # the standard has signs up to $255
+_BRACES = str.maketrans("{}", "()")
+
+
+@dataclass(frozen=True)
+class PgnPart:
+    """A part of the moves of a game: one of the kinds of `pgn_tokens`, and its place in the content of the game.
+
+    `depth` is 0 in the game itself, 1 in a variation, brackets included, 2 in a variation of that.
+    """
+
+    kind: int
+    start: int
+    stop: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class GameSource:
+    """A game as read. `content` begins where the game before it ends; its moves are from `text` on.
+
+    `fault` says what is wrong with it, "" if nothing; `moves` end where it could not be read.
+    """
+
+    number: int
+    line: int  # of the file, from 1, at which it begins, or at which its fault is
+    content: bytes
+    text: int
+    tags: dict[str, str]
+    result: str
+    start: Position
+    moves: tuple[str, ...]  # coordinates from the starting position
+    fault: str = ""
+
+    @property
+    def label(self) -> str:
+        """Who plays whom: "Morphy - Anderssen"."""
+        return without_controls(" - ".join(self.tags.get(side, "?") for side in COLOUR_NAMES))
+
+    @cached_property
+    def parts(self) -> list[PgnPart]:
+        """What stands behind the tags, the result last if there is one."""
+        return parts_of(self.content, self.text)
+
+    def position(self) -> Position:
+        """The position after the moves, with its history."""
+        found = self.start.copy()
+        found.push_all(self.moves)
+        return found
+
+    def comment(self, part: PgnPart) -> str:
+        """The text of a comment, "" if the part is none."""
+        text = self.content[part.start + 1 : part.stop]
+        if part.kind == pgn_tokens.COMMENT:
+            return sources.decoded(text[:-1]).strip()
+        is_comment = part.kind == pgn_tokens.LINE and self.content.startswith(b";", part.start)
+        return sources.decoded(text).strip().translate(_BRACES) if is_comment else ""
+
+    def sign(self, part: PgnPart) -> int | None:
+        """The number of a sign such as $4 or ??, None if the part is none."""
+        text = self.content[part.start : part.stop]
+        if part.kind != pgn_tokens.SIGN or text == b"$" or len(text) > 1 + _MAX_SIGN_DIGITS:
+            return None
+        return _SIGNS.get(text) or int(text[1:])
+
+    def move_in(self, position: Position, part: PgnPart) -> int:
+        """The legal move of `position` that a MOVE means; or ILLEGAL, AMBIGUOUS or NULL of `pgn_tokens`."""
+        word = np.frombuffer(self.content, dtype=np.uint8, count=part.stop)
+        return int(_move(position.record, word, part.start, part.stop))
+
+
+@entry
+def _move(positions, data, start, stop):
+    return resolve(positions[0], np.zeros(MAX_MOVES, dtype=np.int32), data, start, stop)
+
+
+@entry
+def _parts(data, at, found):
+    """Fill PART[n] with what stands from `at` on, up to a result; returns their number, which may be more than fit."""
+    count, depth, end, outer = 0, 0, len(data), 0
+    while at < end:
+        if pgn_tokens.SPACE[data[at]]:
+            at += 1
+            continue
+        if depth and at >= outer:
+            depth = 0  # where a variation is not closed
+        kind, stop = pgn_tokens.next_part(data, at, outer if depth else end, depth > 0)
+        if kind == pgn_tokens.OPENING:
+            if depth == 0:
+                outer = pgn_tokens.skip_variation(data, at, end)
+            depth += 1
+        if count < len(found):
+            part = found[count]
+            part.kind, part.start, part.stop, part.depth = kind, at, stop, depth
+        count += 1
+        if kind == pgn_tokens.CLOSING and depth:
+            depth -= 1
+        elif kind == pgn_tokens.RESULT and depth == 0:
+            break
+        at = stop
+    return count
+
+
+def parts_of(content: bytes, at: int) -> list[PgnPart]:
+    """What stands in a text from `at` on, up to the result of a game."""
+    data, found = np.frombuffer(content, dtype=np.uint8), np.zeros(64 + (len(content) - at) // 2, dtype=PART)
+    count = int(_parts(data, at, found))
+    return [PgnPart(*part) for part in found[:count].tolist()]
+
+
+def games_of(content: bytes) -> Iterator[GameSource]:
+    """The games of a PGN text, each as it is read; text without a game is none."""
+    read = pgn_games.read_games(content, keeps_empty=True)
+    faults = read.useless()
+    readable = pgn_games.up_to_faults(read) if faults else read
+    lines = read.lines(read.table["start"])
+    for number, (begin, end) in enumerate(pairwise(_cuts(content, read.table))):
+        row, fault = readable.table[number], faults.get(number)
+        first, text = int(row["start"]), int(row["text"])
+        start = Position()
+        if row["fault"] == pgn_games.NO_FAULT:
+            start = Position(read.tag(number, "FEN") or START_FEN, pgn_games.is_shuffled(read.tag(number, "Variant")))
+        moves = readable.moves[row["first"] : row["first"] + row["plies"]].tolist()
+        yield GameSource(
+            number + 1,
+            fault.line if fault else int(lines[number]),
+            content[begin:end],
+            text - begin if text > first else _untagged(content[begin:first]),
+            dict(_tags(content[first:text])),
+            pgn_games.RESULTS[row["result"]],
+            start,
+            tuple(Move(move).uci(start.chess960) for move in moves),
+            fault.text if fault else "",
+        )
+
+
+def _cuts(content: bytes, table: np.ndarray) -> Iterator[int]:
+    """Where the content of each game begins, and that of the last one ends."""
+    yield 0
+    if not len(table):
+        return
+    for end, start in zip(table["end"].tolist(), table["start"][1:].tolist(), strict=False):
+        if _RESULT.search(content, max(0, end - 7), end):
+            yield end
+        else:
+            number = None if content.startswith(b"[", start) else _NUMBER.search(content, max(end, start - 16), start)
+            yield number.start() if number else start
+    yield len(content)
+
+
+def _untagged(before: bytes) -> int:
+    """Where the text of a game without tags begins in what is before its moves: behind results that belong to none."""
+    at = 0
+    while (parts := parts_of(before, at)) and parts[-1].kind == pgn_tokens.RESULT:
+        at = parts[-1].stop
+    return at
+
+
+def _tags(text: bytes) -> Iterator[tuple[str, str]]:
+    """The names and values of the tags in the head of a game."""
+    for part in takewhile(lambda part: part.start < len(text), parts_of(text, 0)):
+        if part.kind == pgn_tokens.TAG:
+            name, _, value = text[part.start + 1 : part.stop].partition(b'"')
+            yield sources.decoded(name).strip(), plain_value(sources.decoded(value[: value.rfind(b'"')]))

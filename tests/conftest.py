@@ -111,7 +111,7 @@ def uci() -> Iterator[UciProcess]:
     """A process for all tests; it may be searching, with any position and options."""
     with UciProcess() as running:
         running.ask("uci", until="uciok")
-        running.sync()
+        running.ask("go depth 1", until="bestmove")  # loaded, however long that takes
         yield running
 
 

@@ -17,13 +17,7 @@ import pytest
 from merino.app.shell.cli import main
 from merino.formats import packed_files, pgn_games, pgn_tokens
 from merino.formats.packed import PACKED, Filter, PackedError
-from merino.formats.scored_games import (
-    ScoredGames,
-    as_viriformat,
-    games_in,
-    packed_of,
-    scored_games,
-)
+from merino.formats.scored_games import ScoredGames, as_viriformat, games_in, packed_of, scaled, scored_games
 from tests import boards
 
 # the example of the specification, without the checksum that Merino adds
@@ -118,7 +112,15 @@ def test_records_of_other_programs_are_skipped():
     long = bytes(8) + b"\7\0" + (300).to_bytes(2, "little") + b"x" * 300 + bytes(4)
     games = games_of(MATE)
     content = extension + as_viriformat(games) + long + as_viriformat(games) + extension
-    assert len(games_in(content)) == 2
+    assert games_in(content).numbers.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("clocks", [(0, 1), (255, 255), (256, 65_535), (300, 65_536), (1000, 99_999)])
+def test_clocks_beyond_their_field_are_its_last_value(clocks):
+    games = games_of(SAME_MEN.format(f"b - - {min(clocks[0], 99)} 9", "9... Kd7 { +0.10/9 } 10. e4"))
+    games.starts["halfmove"], games.starts["fullmove"] = clocks
+    start = games_in(as_viriformat(games)).starts[0]
+    assert (int(start["halfmove"]), int(start["fullmove"])) == (min(clocks[0], 255), min(clocks[1], 65_535))
 
 
 def test_damage_of_one_game_of_two_is_reported():
@@ -220,6 +222,14 @@ def test_what_was_written_is_reported_as_json(tmp_path, pgn, capsys):
     assert games == {"files": wanted}
     del positions["left_out"], positions["remarks"]
     assert positions == {"files": [{"file": str(all_), "positions": all_.stat().st_size // PACKED.itemsize}]}
+
+
+@pytest.mark.parametrize(("factor", "of_forty"), [(2, 80), (0.5, 20), (-1000, -pgn_tokens.MAX_SCORE)])
+def test_a_score_on_another_scale_is_still_a_score_and_a_mate_the_same_mate(factor, of_forty):
+    most = pgn_tokens.MAX_SCORE
+    stay = [pgn_tokens.NO_SCORE, most + 1, -most - 1, 32_767, -32_767]
+    found = scaled(np.array([*stay, most, 40], dtype=np.int16), factor)
+    assert found.tolist() == [*stay, round(max(-most, min(factor * most, most))), of_forty]
 
 
 def test_scores_of_games_are_brought_to_another_scale(tmp_path, pgn):

@@ -71,7 +71,7 @@ def ends(lengths: np.ndarray) -> np.ndarray:
 def scaled(scores: np.ndarray, factor: float) -> np.ndarray:
     """Scores, int16[n], times a factor; those of mates and what is no score stay as they are."""
     stays = (scores == pgn_tokens.NO_SCORE) | (np.abs(scores.astype(np.int64)) > MAX_EVALUATION)
-    changed = np.clip(np.rint(scores * factor), -MAX_EVALUATION, MAX_EVALUATION)
+    changed = np.clip(np.rint(scores * float(factor)), -MAX_EVALUATION, MAX_EVALUATION)
     return np.where(stays, scores, changed).astype(np.int16)
 
 

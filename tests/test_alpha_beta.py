@@ -20,7 +20,7 @@ from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import parameter_values
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.transposition import TranspositionTable
-from merino.engine.search.tree import is_draw, make_move, make_null_move
+from merino.engine.search.tree import is_draw, make_move
 from merino.engine.search.worker import Worker
 from tests.material_family import MaterialEvaluation
 
@@ -69,16 +69,6 @@ def _draws_on_the_way(records, moves, draws):
     for ply in range(len(moves)):
         make_move(records[0], ply, moves[ply])
         draws[ply] = is_draw(records[0], ply + 1)
-
-
-@entry
-def _draw_after_passes(records, first, second):
-    s = records[0]
-    make_move(s, 0, first)
-    make_null_move(s, 1)
-    make_move(s, 2, second)
-    make_null_move(s, 3)
-    return is_draw(s, 4)
 
 
 def worker_at(position: Position) -> Worker:
@@ -137,24 +127,20 @@ def test_random_shuffles_are_draws_where_looking_at_every_position_says_so() -> 
     assert 50 < found < in_all - 50
 
 
-def test_a_position_that_stood_once_since_the_root_is_a_draw() -> None:
-    assert draws_in_tree(PLAIN, [], [*FOUR, FOUR[0]]) == [False, False, False, False, True]
+DRAWN_OR_NOT = [
+    (PLAIN, [], [*FOUR, FOUR[0]]),  # it stood once since the root
+    (PLAIN, FOUR[:2], FOUR[2:] + FOUR[:2]),  # and once before it, which is no draw
+    (PLAIN, FOUR + FOUR[:2], FOUR[2:]),  # but twice is
+    (PLAIN, FOUR + FOUR, FOUR[:1]),
+    *((PLAIN.replace("0 1", f"{clock} 80"), [], ["e1d1", "e8d8"]) for clock in (97, 98, 99)),
+    ("k7/8/1K6/8/8/8/8/7R w - - 99 80", [], ["h1h8"]),  # a mate on the hundredth ply
+    (PLAIN.replace("0 1", "40 80"), [], ["a2a4", "e8d8", "e1d1", "d8e8", "d1e1", "e8d8"]),
+]
 
 
-def test_a_position_that_stood_once_before_the_root_is_none_and_twice_is_one() -> None:
-    assert draws_in_tree(PLAIN, FOUR[:2], FOUR[2:] + FOUR[:2]) == [False, False, False, False]
-    assert draws_in_tree(PLAIN, FOUR + FOUR[:2], FOUR[2:]) == [False, True]
-    assert draws_in_tree(PLAIN, FOUR + FOUR, FOUR[:1]) == [True]
-
-
-@pytest.mark.parametrize(("clock", "draws"), [(97, [False, False]), (98, [False, True]), (99, [True, True])])
-def test_the_hundredth_ply_is_a_draw_in_the_tree(clock: int, draws: list[bool]) -> None:
-    fen = f"r3k3/p7/8/8/8/8/P7/R3K3 w - - {clock} 80"
-    assert draws_in_tree(fen, [], ["e1d1", "e8d8"]) == draws
-
-
-def test_a_mate_on_the_hundredth_ply_is_no_draw_in_the_tree() -> None:
-    assert draws_in_tree("k7/8/1K6/8/8/8/8/7R w - - 99 80", [], ["h1h8"]) == [False]
+@pytest.mark.parametrize(("fen", "before", "line"), DRAWN_OR_NOT)
+def test_repetitions_and_fifty_moves_are_draws_in_the_tree_but_no_mate(fen: str, before: list[str], line: list[str]):
+    assert draws_in_tree(fen, before, line) == naive_draws(fen, before, line)
 
 
 def test_a_mate_is_no_draw_by_material_in_the_tree() -> None:
@@ -163,20 +149,3 @@ def test_a_mate_is_no_draw_by_material_in_the_tree() -> None:
     quiet = ["f6g6", "g8b3", "c1a3", "b3g8"]
     assert draws_in_tree(fen, [], [*quiet, "a3b2"]) == [False, False, True, True, False], "the last one mates"
     assert draws_in_tree(fen, [], [*quiet, "a3c5"]) == [False, False, True, True, True]
-
-
-def test_a_capture_ends_what_can_be_repeated() -> None:
-    fen = "r3k3/p7/8/8/8/8/P7/R3K3 w - - 40 80"
-    line = ["a2a4", "e8d8", "e1d1", "d8e8", "d1e1", "e8d8"]
-    assert draws_in_tree(fen, [], line) == naive_draws(fen, [], line)
-
-
-def test_no_repetition_reaches_across_a_null_move() -> None:
-    """White shuttles and Black passes: the position stands again, but nobody may pass."""
-    position = Position("r3k3/p7/8/8/8/8/P7/R3K3 w - - 20 80")
-    there = position.parse_uci("e1d1")
-    moved = position.copy()
-    moved.push_uci("e1d1")
-    moved.push_uci("e8d8")
-    back = moved.parse_uci("d1e1")
-    assert not _draw_after_passes(worker_at(position).record, int(there), int(back))

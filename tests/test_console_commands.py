@@ -173,10 +173,7 @@ def test_text_keeps_within_the_width_of_the_terminal(width, monkeypatch):
         ((f"setboard {CAPTURES}", "see Ke2"), ("Ke2 neither wins nor loses anything by exchange.\n",)),
         ((f"setboard {CAPTURES}", "see Nf3", "see"), ("White has no knight", "Usage: see MOVE")),
         (("weights load learned", "weights load nowhere"), (str(SHIPPED / "learned.txt"), "Cannot read weights file")),
-        (
-            ("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1", "sn 2000", "threat"),
-            ("White threatens Rxa2: it takes",),
-        ),
+        (("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1", "sn 2000", "threat"), ("White threatens Rxa2: it takes",)),
         (("sn 2000", "threat", "threat e4"), ("No threat could be proved.\n", "Usage: threat")),
         (("setboard 4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", "threat"), ("In check no threat is looked for.\n",)),
         (("pieces",), ("Removal", "Attributed", "Shapley")),

@@ -1,12 +1,15 @@
 """Fitting: every method finds the same place, and few games do no harm."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from merino.eval.linear.registry import Group, Phase, Term
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
+from merino.learn import judging
 from merino.learn.fitting import FitProblem, Step, gauss_newton
 from merino.learn.judging import Learned, learn, summarise
 from merino.learn.request import METHODS, Events, Settings
@@ -143,6 +146,40 @@ def test_the_truth_lies_within_most_intervals(sample: Sample) -> None:
     scaled = truth()  # five positions with one result are no five results: K comes out otherwise
     inside = np.abs(found.end.weights - scaled)[POSITIONAL] < 1.96 * found.spread[POSITIONAL] + 0.5
     assert inside.mean() > 0.8
+    for line, spread in zip(summarise(sample, found, Settings(), ARTICLE).weights, found.spread, strict=True):
+        assert (line.high - line.new, line.new - line.low) == pytest.approx((1.96 * spread, 1.96 * spread))
+        assert line.clear == (None if line.new == line.old else not line.low < line.old < line.high)
+
+
+@pytest.mark.parametrize(("truth", "accepted"), [(0.0, 0.023), (0.05, 0.72), (0.3, 1.0), (-0.3, 0.0)])
+def test_a_gain_is_accepted_by_chance_as_often_as_two_standard_errors_allow(truth: float, accepted: float) -> None:
+    """Games of different weight, by whose sums the gain is a ratio; its interval covers the truth 95 times in 100."""
+    draw = np.random.default_rng(7)
+    weights = draw.gamma(0.5, 20.0, (1500, 270))
+    sums = truth * weights + draw.normal(0, 1, weights.shape) * np.sqrt(weights)
+    gains = [judging._gain(np.column_stack(game)) for game in zip(sums, weights, strict=True)]
+    judged: Any = [
+        SimpleNamespace(after=SimpleNamespace(valid=0), before=SimpleNamespace(valid=1), gain=g) for g in gains
+    ]
+    assert np.mean([Learned.accepted.fget(each) for each in judged]) == pytest.approx(accepted, abs=0.015)
+    inside = [abs(gain.decrease - truth) <= judging.ACCEPTED_Z * gain.error for gain in gains]
+    assert np.mean(inside) == pytest.approx(0.954, abs=0.015)
+
+
+def test_in_cross_validation_every_game_counts_once_by_a_fit_that_has_not_seen_it(
+    small_sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folds, start = list[Sample](), FitParameters(truth(), 1 / K)
+    ends = [replace(start, weights=start.weights * share) for share in (0.9, 1.1, 0.8, 1.2, 0.7)]
+    monkeypatch.setattr(judging.fitting, "approach", lambda fold, *_: folds.append(fold) or ends[len(folds)])
+    problem: Any = SimpleNamespace(rounded=lambda end: end)
+    found = judging._cross_validated(small_sample, start, ends[0], problem, seed=3)
+    parts = [small_sample, *folds]
+    assert found.folds == 5 == len(parts)
+    every = np.sort(np.concatenate([part.games(True) for part in parts])).tolist()
+    assert every == list(range(len(small_sample.results)))
+    decreases = [judging._error_decreases(part, start, end) for part, end in zip(parts, ends, strict=True)]
+    assert found == judging._gain(np.concatenate(decreases), 5)
 
 
 def count_nothing(view: object) -> float:

@@ -47,26 +47,22 @@ def test_the_window_is_open_without_a_last_score_and_after_a_mate(record: np.nda
     assert _window(record, 9, guess) == (-INFINITE, INFINITE, WIDTH)
 
 
-def test_a_fail_low_moves_alpha_down_and_beta_to_the_middle() -> None:
-    assert _widened(-45, -20, 20, 20) == (-45 - 30, 0, 30)
-    assert _widened(-20, -20, 20, 20) == (-20 - 30, 0, 30)
+WIDENED = [
+    (-45, -20, 20, 20, (-75, 0, 30)),  # a fail low moves alpha down, and beta to the middle
+    (-20, -20, 20, 20, (-50, 0, 30)),
+    (45, -20, 20, 20, (-20, 75, 30)),  # a fail high moves beta up
+    (20, -20, 20, 20, (-20, 50, 30)),
+    (-500, -400, 0, 666, (-1499, -200, 999)),  # a window wider than a thousand centipawns is opened
+    (500, 0, 400, 666, (0, 1499, 999)),
+    *((score, -400, 400, 668, (-INFINITE, INFINITE, 1002)) for score in (-500, 500)),
+    (300 - INFINITE, 400 - INFINITE, 0, 400, (-INFINITE, (400 - INFINITE) // 2, 600)),  # none is beyond infinity
+    (INFINITE - 300, 0, INFINITE - 400, 400, (0, INFINITE, 600)),
+]
 
 
-def test_a_fail_high_moves_beta_up_and_leaves_alpha() -> None:
-    assert _widened(45, -20, 20, 20) == (-20, 45 + 30, 30)
-    assert _widened(20, -20, 20, 20) == (-20, 20 + 30, 30)
-
-
-@pytest.mark.parametrize(("score", "alpha", "beta"), [(-500, -400, 0), (500, 0, 400)])
-def test_a_window_wider_than_a_thousand_centipawns_is_opened(score: int, alpha: int, beta: int) -> None:
-    assert _widened(score, alpha, beta, 666)[2] == 999
-    assert _widened(score, alpha, beta, 666)[:2] != (-INFINITE, INFINITE)
-    assert _widened(score, alpha, beta, 668) == (-INFINITE, INFINITE, 1002)
-
-
-def test_a_window_never_reaches_beyond_infinity() -> None:
-    assert _widened(300 - INFINITE, 400 - INFINITE, 0, 400)[0] == -INFINITE
-    assert _widened(INFINITE - 300, 0, INFINITE - 400, 400)[1] == INFINITE
+@pytest.mark.parametrize(("score", "alpha", "beta", "width", "wanted"), WIDENED)
+def test_a_window_widens_to_where_the_score_fell_out_of_it(score, alpha, beta, width, wanted):
+    assert _widened(score, alpha, beta, width) == wanted
 
 
 def test_each_fail_high_takes_a_ply_off_the_next_search_up_to_three(record: np.ndarray) -> None:

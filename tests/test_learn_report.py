@@ -19,17 +19,7 @@ from merino.eval.linear.weights import SHIPPED, defaults, load, save
 from merino.lab import plots
 from merino.lab.plots import run_plot
 from merino.learn import judging, procedure, reading
-from merino.learn.judging import (
-    RARE_GAMES,
-    Learned,
-    Summary,
-    Way,
-    belief,
-    learn,
-    load_record,
-    render,
-    summarise,
-)
+from merino.learn.judging import RARE_GAMES, Learned, Summary, Way, belief, learn, load_record, render, summarise
 from merino.learn.procedure import earlier_weights
 from merino.learn.request import (
     ARTICLE,
@@ -400,7 +390,8 @@ def heats_with(monkeypatch: pytest.MonkeyPatch, interrupted_at: int = -1) -> lis
 
 def test_players_of_a_round_have_the_same_openings_and_each_round_has_others(monkeypatch):
     played, weights = heats_with(monkeypatch), one_phase()
-    prove.play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
+    found = prove.play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
+    assert [int(pairs.sum()) for pairs in found.pairs] == [8, 8, 4] and found.best == 1
     assert [name for name, _ in played] == ["bad", "good", "poor", "good", "bad"]
     assert len({seed for _, seed in played[:3]}) == 1 == len({seed for _, seed in played[3:]})
     assert played[0][1] != played[3][1]

@@ -1,9 +1,12 @@
 """Games between our own players: python-chess replays them and agrees, and the same seed gives the same games."""
 
+import json
 import pickle
+import random
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -21,11 +24,13 @@ from merino.core.common import work as runs
 from merino.engine.search import parameters, searcher
 from merino.engine.search.limits import Limits
 from merino.eval.families import default
+from merino.formats.openings import Opening
 from merino.match import engines, report, runner
-from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
-from merino.match.games import FAULTS, Game, MatchError, PlayerError, RandomOpenings, Reason, Tally
+from merino.match.config import Adjudication, Clock, MatchConfig, RandomMoves, TimeControl
+from merino.match.games import FAULTS, Game, MatchError, Played, PlayerError, RandomOpenings, Reason, Tally
 from merino.match.players import OtherPlayer, OwnPlayer, read_player
 from merino.match.runner import play_match
+from tests.material_family import MaterialEvaluation
 
 NODES = 200
 GAMES = 16
@@ -67,15 +72,6 @@ def test_python_chess_agrees_on_every_move_and_every_end():
         outcome = board.outcome(claim_draw=True)
         assert outcome is not None, game
         assert (BY_RULE[outcome.termination], outcome.result()) == (game.reason, game.result)
-
-
-def test_games_come_in_pairs_from_one_opening_with_colours_reversed():
-    games = played(1)
-    assert [game.number for game in games] == list(range(GAMES))
-    for first, second in zip(games[::2], games[1::2], strict=True):
-        assert first.opening == second.opening
-        assert (first.first_is_white, second.first_is_white) == (True, False)
-    assert len({game.opening for game in games}) == GAMES // 2
 
 
 def test_the_number_of_threads_changes_no_game():
@@ -120,10 +116,6 @@ def test_an_error_of_a_board_is_raised_and_the_match_over(monkeypatch):
     assert not runs._here.runs
 
 
-def test_longer_searches_are_the_same_games_on_any_number_of_threads():
-    assert played(4, nodes=600, games=8) == played(1, nodes=600, games=8)
-
-
 def test_a_board_that_has_played_plays_a_game_as_a_fresh_one_does():
     config, flag = terms_of(600), np.zeros(1, dtype=np.uint64)
     opening = config.source().opening(3)
@@ -147,27 +139,6 @@ def test_a_move_is_the_one_that_the_search_of_the_engine_finds():
             result = searchers[0].search(position, Limits(nodes=1500))
             assert (result.best, int(result.line.score)) == (move.move, move.score)
         position.push(move.move)
-
-
-def test_a_game_that_both_sides_see_won_is_ended_on_request():
-    games = played(1, win_score=300, win_moves=2)
-    ended = [game for game in games if game.reason is Reason.WIN_BY_SCORE]
-    assert ended
-    for game in ended:
-        mover = [move.score if number % 2 else -move.score for number, move in enumerate(game.moves[-4:])]
-        assert all(score >= 300 for score in mover) or all(score <= -300 for score in mover)
-        last_is_white = (len(game.opening.moves) + len(game.moves)) % 2 == 1
-        assert (game.winner == chess.WHITE) != ((mover[-1] > 0) == last_is_white)  # our WHITE is 0, theirs True
-
-
-def test_a_game_that_both_sides_see_drawn_is_ended_on_request():
-    games = played(1, draw_score=40, draw_moves=3, draw_from=10)
-    ended = [game for game in games if game.reason is Reason.DRAW_BY_SCORE]
-    assert ended
-    for game in ended:
-        assert game.winner is None
-        assert all(abs(move.score) <= 40 for move in game.moves[-6:])
-        assert opening_board(game).fullmove_number + len(game.moves) / 2 >= 10
 
 
 def test_the_openings_are_even_and_distinct_by_number_and_seed():
@@ -276,14 +247,6 @@ def game(number: int, winner: int | None, reason: Reason = Reason.CHECKMATE) -> 
     return Game(number, number % 2 == 0, OPENING, (), reason, winner)
 
 
-@pytest.mark.parametrize(
-    ("number", "winner", "points"),
-    [(0, WHITE, 2), (0, BLACK, 0), (0, None, 1), (1, WHITE, 0), (1, BLACK, 2), (1, None, 1)],
-)
-def test_the_first_player_wins_what_his_colour_wins(number, winner, points):
-    assert game(number, winner).points == points
-
-
 def test_the_two_games_of_one_opening_make_a_pair():
     tally = Tally()
     for number, winner in enumerate([WHITE, BLACK, WHITE, WHITE, BLACK, None, None]):
@@ -300,18 +263,165 @@ def test_a_fault_is_that_of_the_player_who_lost_by_it(reason):
     assert tally.faults[reason] == [4, 2], "the first player lost the games 1, 3, 4 and 5"
 
 
-def test_the_two_games_of_a_pair_are_played_with_both_colours(monkeypatch):
-    played: list[tuple[int, bool]] = []
+def opening_of(pair: int) -> Opening:
+    return Opening(moves=(str(pair),))
 
-    def play(number: int, _: object, first_is_white: bool) -> int:
-        played.append((number, first_is_white))
-        return number
 
+@pytest.fixture
+def noted(monkeypatch) -> list[tuple[int, Opening, bool]]:
+    """The games that were asked of boards, which are their numbers. All matches end within pair 20."""
+    played, is_over = [], []
+    run = runs.Run.is_stopped.fget
+
+    def play(*given: object) -> object:
+        played.append(given)
+        is_over.extend([True] * (given[0] == 40))
+        return given[0]
+
+    monkeypatch.setattr(runs.Run, "is_stopped", property(lambda self: bool(is_over) or run(self)))
     monkeypatch.setattr("merino.match.engines.board_of", lambda *_: SimpleNamespace(play=play, stop=str, close=str))
-    player = OwnPlayer("Merino")
-    config = MatchConfig((player, player), TimeControl(nodes=1), plies=0)
-    assert list(runner.play_match(config, 4, 1, first=2)) == [2, 3]  # type: ignore[comparison-overlap]
-    assert played == [(2, True), (3, False)]
+    monkeypatch.setattr(MatchConfig, "source", lambda _: SimpleNamespace(opening=opening_of))
+    return played
+
+
+@pytest.mark.parametrize("openings", [None, "o.epd"])
+@pytest.mark.parametrize(("first", "games"), [(0, 1), (0, 4), (1, 4), (2, 5), (3, 7), (5, 6), (37, 44)])
+def test_every_pair_has_its_opening_and_both_colours_wherever_a_match_goes_on(first, games, openings, noted):
+    config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=1), openings=openings)
+    assert list(play_match(config, games, 1, first)) == list(range(first, min(games, 40)))
+    last = min(games, 41)
+    assert sorted(noted) == [(number, opening_of(number // 2), number % 2 == 0) for number in range(first, last)]
+
+
+def test_a_tally_that_was_put_away_after_any_game_goes_on_as_if_it_had_not_been():
+    draw, found = random.Random(5), []
+    reasons = (Reason.CHECKMATE, *FAULTS)
+    games = [game(number, draw.choice((WHITE, BLACK, None)), draw.choice(reasons)) for number in range(9)]
+    for cut in range(9):
+        tally = Tally()
+        for each in games:
+            tally = Tally.from_json(json.loads(json.dumps(tally.as_json()))) if each.number == cut else tally
+            tally.add(each)
+        found.append(tally.as_json())
+    assert found == [found[0]] * 9 and (sum(found[0]["pairs"]), sum(found[0]["points"])) == (4, 9)
+
+
+# Boards of both kinds: whose colours are whose, and at which move a game ends.
+
+AHEAD = Opening("4k3/pp6/8/8/8/8/6PP/3QK3 w - - 0 30")  # White has a queen more
+BLOCKED = Opening("4k3/8/p7/P7/8/8/7P/4K3 w - - 0 30")
+SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")
+FOOLS_MATE = ("f2f3", "e7e5", "g2g4", "d8h4")
+OVER = [
+    (Opening("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"), Reason.STALEMATE, None),
+    (Opening("R3k3/8/4K3/8/8/8/8/8 b - - 0 1"), Reason.CHECKMATE, WHITE),
+    (Opening("4k3/8/8/8/8/8/8/4K2r w - - 0 1", ("e1d2", "h1d1", "d2d1")), Reason.MATERIAL, None),
+    (Opening("4k3/8/8/8/8/8/8/4K2R w - - 98 90", ("h1h2", "e8e7")), Reason.FIFTY, None),
+    (Opening(moves=SHUFFLE * 2), Reason.REPETITION, None),
+]
+
+
+def scripted(moves: tuple[str, ...], scores: Sequence[int | None], is_first_white: bool, fault: str = "", **rules: int):
+    """A game of two players who know the moves and scores; one may fail at its first move. Who was asked, too."""
+    asked = []
+
+    def side(name: str) -> SimpleNamespace:
+        def choose(situation: engines.Situation) -> Played:
+            asked.append(name)
+            if name == fault:
+                raise engines.EngineFault(Reason.CRASH, "")
+            ply = len(asked) - 1
+            return Played(situation.position.parse_uci(moves[ply % len(moves)]), scores[ply % len(scores)])
+
+        return SimpleNamespace(choose=choose, new_game=lambda _: None)
+
+    board = engines.PythonBoard((), TimeControl(depth=1), Adjudication(**rules), np.zeros(1, dtype=np.uint64))
+    board._sides = [side("first"), side("second")]
+    return board.play(0, Opening(), is_first_white), asked
+
+
+@pytest.mark.parametrize("is_first_white", [True, False])
+def test_the_players_of_a_board_have_their_colours_and_who_fails_loses(is_first_white):
+    played, asked = scripted(FOOLS_MATE, [None], is_first_white)
+    assert asked == (["first", "second"] if is_first_white else ["second", "first"]) * 2
+    assert (played.reason, played.winner, played.points) == (Reason.CHECKMATE, BLACK, 0 if is_first_white else 2)
+    for fault, points in (("first", 0), ("second", 2)):
+        played = scripted(FOOLS_MATE, [None], is_first_white, fault)[0]
+        assert (played.reason, played.points) == (Reason.CRASH, points)
+        assert played.winner == (BLACK if (fault == "first") == is_first_white else WHITE)
+
+
+def own_board(early: tuple[int, int] = (0, 0), is_mad: bool = True, **rules: int) -> engines.CompiledBoard:
+    """A compiled board of two players who count pieces; to the second they are a burden where it `is_mad`."""
+    values = (100, 300, 300, 500, 900)
+    second = tuple(-value for value in values) if is_mad else values
+    sides = OwnPlayer("a", MaterialEvaluation(values)), OwnPlayer("b", MaterialEvaluation(second))
+    adjudication, random_moves = Adjudication(**{"longest": 6, **rules}), RandomMoves(*early, seed=4)
+    flag = np.zeros(1, dtype=np.uint64)
+    return engines.CompiledBoard(sides, TimeControl(depth=1), adjudication, flag, random_moves)
+
+
+@pytest.mark.parametrize("is_first_white", [True, False])
+def test_the_players_of_a_compiled_board_have_their_colours(is_first_white):
+    assert (own_board().play(0, AHEAD, is_first_white).moves[0].score > 0) is is_first_white
+
+
+@pytest.mark.parametrize(("opening", "reason", "winner"), OVER)
+def test_a_game_that_its_opening_ends_has_no_move_on_boards_of_both_kinds(opening, reason, winner):
+    python_board = engines.PythonBoard((), TimeControl(depth=1), Adjudication(), np.zeros(1, dtype=np.uint64))
+    python_board._sides = [SimpleNamespace(new_game=str)] * 2
+    for board in (own_board(), python_board):
+        played = board.play(0, opening, True)
+        assert (played.moves, played.reason, played.winner) == ((), reason, winner)
+
+
+def naive_end(scores: Sequence[int | None], number: int, rules: dict[str, int]) -> tuple[int, Reason]:
+    """After how many plies and why a game from move `number` of White is adjudicated, by looking at each score."""
+    whites = np.array(scores, dtype=float)[:6] * ([1, -1] * 3)[: len(scores)]  # NaN, which is no score, fits no rule
+    win, draw = 2 * rules.get("win_moves", 0), 2 * rules.get("draw_moves", 0)
+    for count in range(7):
+        seen, is_late = whites[:count], number + count // 2 >= rules.get("draw_from", 0)
+        if 0 < win <= count and any((side * seen[-win:] >= rules["win_score"]).all() for side in (1, -1)):
+            return count, Reason.WIN_BY_SCORE
+        if is_late and 0 < draw <= count and (np.abs(seen[-draw:]) <= rules["draw_score"]).all():
+            return count, Reason.DRAW_BY_SCORE
+        if count >= rules.get("longest", 6):
+            return count, Reason.TOO_LONG
+    raise AssertionError
+
+
+RULES = [{"longest": plies} for plies in (0, 1, 4)]
+RULES += [{"win_score": score, "win_moves": moves} for score in (1, 10, 860, 870) for moves in (1, 2)]
+RULES += [{"draw_score": 10, "draw_moves": moves, "draw_from": start} for moves in (1, 2) for start in (0, 2, 3)]
+SCORES = "10 -10|-10 10|9 -10 10|11 -10 10 -11|10 10 -10|10 - 10 -10|- - 10 -10|0 11|0 - 0"
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_a_game_is_adjudicated_at_the_first_move_at_which_its_rule_holds(rules):
+    """Between players who are driven, with scores as said, and compiled."""
+    for line in SCORES.split("|"):
+        scores = ([None if word == "-" else int(word) for word in line.split()] * 6)[:6]
+        count, reason = naive_end(scores, 1, rules)
+        played = scripted(SHUFFLE, scores, True, **{"longest": 6, **rules})[0]
+        is_whites = (count % 2 == 1) == ((scores[count - 1] or 0) > 0)
+        winner = (WHITE if is_whites else BLACK) if reason is Reason.WIN_BY_SCORE else None
+        assert (len(played.moves), played.reason, played.winner) == (count, reason, winner), line
+    late = rules | {"draw_from": 28 + rules["draw_from"], "draw_score": 2000} if "draw_from" in rules else rules
+    whole, ended = (own_board(is_mad=False, **each).play(0, AHEAD, True) for each in ({}, late))
+    count, reason = naive_end([move.score for move in whole.moves], 30, late)
+    winner = WHITE if reason is Reason.WIN_BY_SCORE else None
+    assert (ended.moves, ended.reason, ended.winner) == (whole.moves[:count], reason, winner)
+
+
+def test_only_the_early_moves_are_random_and_none_is_worse_than_allowed():
+    games = [own_board(early=(1, 0), longest=2).play(number, BLOCKED, True) for number in range(8)]
+    firsts = [played.moves[0] for played in games]
+    assert len(set(firsts)) > 3 and len({move.score for move in firsts}) == 1, "others as good, and no worse ones"
+    assert firsts[::2] != firsts[1::2], "also within a pair"
+    assert games[3] == own_board(early=(1, 0), longest=2).play(3, BLOCKED, True)
+    for played in games[:4]:
+        follows = Opening(BLOCKED.fen, (played.moves[0].move.uci(),))
+        assert own_board(longest=1).play(0, follows, True).moves[0].move == played.moves[1].move
 
 
 def test_a_test_is_decided_by_whole_pairs_only():

@@ -13,8 +13,8 @@ from merino.app.console.learning import run_learn
 from merino.app.shell.cli import main
 from merino.eval.families import load as load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from merino.match import config, engines, statistics
-from merino.match.games import RandomOpenings, Tally
+from merino.match import config, statistics
+from merino.match.games import Tally
 from merino.match.players import OwnPlayer
 from merino.match.prove import STRONGER, offer, prove
 from merino.match.report import Rating, pool_table, rate, summary, table
@@ -156,21 +156,6 @@ def test_in_a_round_robin_all_meet_all(capsys):
 def test_players_of_one_name_are_refused(capsys):
     assert main(["round-robin", "default", "default"]) == 2
     assert "with different names" in capsys.readouterr().err
-
-
-def test_freely_played_moves_make_games_differ_and_lose_little():
-    player, opening = OwnPlayer("a"), RandomOpenings(1).opening(0)
-    flag = np.zeros(1, dtype=np.uint64)
-    free, strict = (
-        engines.CompiledBoard(
-            (player, player), config.TimeControl(300), config.Adjudication(longest=12), flag, random_moves
-        )
-        for random_moves in (config.RandomMoves(6, 60, 9), config.NO_RANDOM_MOVES)
-    )
-    lines = {tuple(played.move for played in free.play(number, opening, True).moves[:6]) for number in range(8)}
-    assert len(lines) > 4
-    assert free.play(3, opening, True) == free.play(3, opening, True)
-    assert strict.play(0, opening, True).moves == strict.play(1, opening, True).moves
 
 
 def test_self_play_shows_no_strength_of_merino_against_itself(tmp_path, monkeypatch, capsys):

@@ -122,6 +122,24 @@ def test_the_error_bars_cover_the_truth_in_95_of_100_matches(shape):
     assert coverage(shares, 200, 2000, np.random.default_rng(5)) == pytest.approx(0.95, abs=0.015)
 
 
+@pytest.mark.parametrize("of", [5, 30])
+def test_a_wilson_interval_is_two_deviations_wide_and_covers_95_of_100(of):
+    counts, truth = np.arange(of + 1), np.linspace(0.02, 0.98, 97)[:, None]
+    low, high = statistics.wilson_interval(counts / of, of)
+    for end in (low, high):
+        assert np.abs(counts / of - end) == pytest.approx(
+            statistics.Z_95 * np.sqrt(np.abs(end * (1 - end)) / of), abs=1e-7
+        )
+    ways = np.array([math.lgamma(of + 1) - math.lgamma(k + 1) - math.lgamma(of - k + 1) for k in counts])
+    chances = np.exp(ways + counts * np.log(truth) + (of - counts) * np.log(1 - truth))
+    assert (chances * ((low <= truth) & (truth <= high))).sum(axis=1).mean() == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.776), (10, 2.228), (30, 2.042), (10**6, 1.95996)])
+def test_the_quantile_of_student_is_the_one_in_tables(freedom, quantile):
+    assert statistics.t_95(freedom) == pytest.approx(quantile, rel=0.003)
+
+
 def test_a_simulated_distribution_has_the_strength_asked_for():
     shares = shares_for(SHAPES["few draws"], 35.0, LOGISTIC)
     assert statistics.elo_of(float(shares @ np.linspace(0, 1, 5))) == pytest.approx(35)

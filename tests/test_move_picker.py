@@ -42,10 +42,15 @@ def _expected(positions, after, moves):
 
 
 @jit.entry
-def _handed_out(records, hash_move, moves, scores):
+def _is_noisy(positions, move):
+    return movegen.is_noisy(positions[0], move)
+
+
+@jit.entry
+def _handed_out(records, hash_move, noisy_only, moves, scores):
     """Write the moves that the picker hands out, and the scores of quiet ones but the first; how many there are."""
     s, count = records[0], 0
-    move_picker.init_move_picker(s, 0, hash_move, False)
+    move_picker.init_move_picker(s, 0, hash_move, noisy_only)
     while True:
         move = move_picker.next_move(s, 0)
         if move == NO_MOVE:
@@ -67,13 +72,42 @@ def test_every_legal_move_is_handed_out_once_and_quiet_ones_by_score(fen: str) -
     history[...] = np.array([draw.randrange(-9000, 9000) for _ in range(history.size)]).reshape(history.shape)
     moves, scores = np.zeros((2, movegen.MAX_MOVES), dtype=np.int32)
     legal = sorted(game.Position(fen).legal_moves)
-    for hash_move in (NO_MOVE, legal[-1]):
-        scores[:] = 0
-        count = _handed_out(worker.record, hash_move, moves, scores)
-        assert sorted(moves[:count].tolist()) == legal
-        assert hash_move in (NO_MOVE, moves[0])
-        quiet = scores[scores != 0].tolist()
-        assert quiet == sorted(quiet, reverse=True) and len(set(quiet)) > 30
+    count = _handed_out(worker.record, NO_MOVE, False, moves, scores)
+    assert sorted(moves[:count].tolist()) == legal
+    quiet = scores[scores != 0].tolist()
+    assert quiet == sorted(quiet, reverse=True) and len(set(quiet)) > 30
+
+
+HASH_MOVES = [
+    ("4k3/8/8/8/1b6/8/3N4/4K3 w - - 0 1", "d2f3"),  # pinned
+    ("4kr2/8/8/8/8/8/8/4K2R w K - 0 1", "e1h1"),  # castling across a check
+    ("4k3/8/8/3pP3/8/8/8/4K3 w - - 0 1", "e5d6"),  # en passant, too late
+    ("4k3/P7/8/8/8/8/8/4K3 w - - 0 1", "a7a8"),  # a pawn on the last rank
+    (QUIET_AND_NOISY, "a6e2"),  # of the other side
+]
+
+
+@pytest.mark.parametrize(("fen", "text"), HASH_MOVES)
+def test_a_hash_move_of_another_position_is_never_handed_out(fen: str, text: str) -> None:
+    """Two positions may share a key, and threads a bucket; a move of 16 bits may then be any."""
+    flag, draw, position = np.zeros(1, dtype=np.uint64), random.Random(3), game.Position(fen)
+    worker = Worker(transposition.TranspositionTable(1), flag, default())
+    worker.set_root(position, full_width=False)
+    moves, scores = np.zeros((2, movegen.MAX_MOVES), dtype=np.int32)
+    squares = bitboard.SQUARE_NAMES.index(text[:2]) | bitboard.SQUARE_NAMES.index(text[2:]) << 6
+    legal = {
+        int(move): is_noisy for move in position.legal_moves for is_noisy in [_is_noisy(position.record, int(move))]
+    }
+    for hash_move in [
+        *(squares | kind << 12 for kind in range(16)),
+        *(draw.randrange(1 << 16) for _ in range(9)),
+        *[*legal][::3],
+    ]:
+        for noisy_only in (False, True):
+            found = moves[: _handed_out(worker.record, hash_move, noisy_only, moves, scores)].tolist()
+            assert len(found) == len(set(found)) and set(found) <= legal.keys(), (hash_move, found)
+            assert all(map(legal.get, found)) if noisy_only else len(found) == len(legal)
+            assert hash_move not in legal or found[:1] == [hash_move] or noisy_only and not legal[hash_move]
 
 
 def test_the_best_of_scores_with_places_is_the_first_of_the_highest() -> None:

@@ -18,6 +18,7 @@ from merino.core.board.bitboard import BLACK
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.formats import openings, packed_files, pgn_games, sources
+from merino.formats import packed as packs
 from merino.formats.packed import PACKED, Filter, PackedError, pack, unpack, with_checks, without_checks
 from merino.formats.packed_files import all_positions, is_held_out, packed_positions, shuffled, write_packed_file
 from merino.formats.scored_games import scored_games
@@ -62,12 +63,37 @@ def some(count: int) -> np.ndarray:
     return pack(chosen, np.array(scores), np.array([rng.randrange(3) for _ in chosen]), np.arange(count) // 10)
 
 
+GAME_NUMBERS = [-1, 0, 1, 254, 255, 65_533, 65_534, 65_535, 65_536, 131_069, 131_070, 131_071, 10**9]
+FULL_BOARDS = [chess.STARTING_FEN, "qqqqkqqq/qq6/8/8/8/8/QQ6/QQQQKQQQ b - - 0 1"]  # more queens than the phase counts
+
+
 def test_a_position_is_packed_as_the_format_says():
-    chosen = boards(150)
-    for number, board in enumerate(chosen):
-        score, result = 20 * number - 1000, number % 3
-        packed = pack(parse_fen(board.fen()), np.array([score]), np.array([result]), np.array([number]))
-        assert packed.tobytes() == naive(board, score, result, number + 1), board.fen()
+    for number, board in enumerate([*map(chess.Board, FULL_BOARDS), *boards(120)]):
+        score, result, game = (-32_767, 32_767, 256, -257, 35)[number % 5], number % 3, GAME_NUMBERS[number % 13]
+        packed = pack(parse_fen(board.fen()), np.array([score]), np.array([result]), np.array([game]))
+        assert packed.tobytes() == naive(board, score, result, 0 if game < 0 else game % 65_535 + 1), board.fen()
+        assert len([*packs.checked_blocks([with_checks(packed)], "p")]) == 1
+        units = sum((0, 0, 1, 1, 2, 4, 0)[piece.piece_type] for piece in board.piece_map().values())
+        assert packed_files.count_positions([[packed]]).phases[min(units, 24)] == 1
+
+
+def test_the_numbers_of_games_begin_again_behind_their_last():
+    """1 to 65535, then from 1 on; 0 for a game that is not known."""
+    none = np.zeros(len(GAME_NUMBERS))
+    packed = pack(np.repeat(walked(1), len(none)), none, none, np.array(GAME_NUMBERS))
+    assert packed["game"].tolist() == [0 if number < 0 else number % 65_535 + 1 for number in GAME_NUMBERS]
+    assert packs.as_packed(packs.as_scored(packed))["game"].tolist() == packed["game"].tolist()
+    packed["game"] = range(65_535, 65_535 - len(packed), -1)
+    assert packed_files.count_positions([[packed]]).games == len(packed)
+
+
+def test_a_checksum_is_never_that_of_none_and_a_fault_in_a_later_block_has_its_place():
+    marked = with_checks(some(2000))
+    assert marked["check"].min() == 1 and marked["check"].max() == 255
+    blocks = [marked[:1500].copy(), marked[1500:].copy()]
+    blocks[1]["result"][7] = 3
+    with pytest.raises(PackedError, match=r"\(number 1508, from byte 48224 on\)"):
+        list(packs.checked_blocks(blocks, "p"))
 
 
 def test_an_unpacked_position_has_its_pieces_where_they_were():

@@ -234,13 +234,7 @@ def test_a_number_before_a_single_move_is_left_out(text: str, move: str) -> None
     assert notation.without_move_number(text) == move
 
 
-TYPED = [
-    "1. e4 e5 2. Nf3 Nc6",
-    "1.e4 e5 2.Nf3 Nc6 *",
-    "e4\u2003e5 2. Nf3 2\u2026 Nc6",
-    "1. e4 1... e5",
-    "1. e4, e5",
-]
+TYPED = ["1. e4 e5 2. Nf3 Nc6", "1.e4 e5 2.Nf3 Nc6 *", "e4\u2003e5 2. Nf3 2\u2026 Nc6", "1. e4 1... e5", "1. e4, e5"]
 
 
 @pytest.mark.parametrize("text", TYPED)

@@ -10,18 +10,7 @@ import pytest
 from merino.app.shell.cli import main
 from merino.match.config import TimeControl
 from tools import screen
-from tools.screen import (
-    Block,
-    deals,
-    effects,
-    kept_blocks,
-    play,
-    player,
-    read,
-    round_of,
-    subject,
-    table,
-)
+from tools.screen import Block, deals, effects, kept_blocks, play, player, read, round_of, subject, table
 
 SIXTY_NODES = TimeControl(nodes=60)
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from merino.core.board.game import IllegalMoveError, Position
+from merino.core.board.position import compute_key
 from merino.core.compiled.jit import entry
 from merino.engine.search import bench, parameters, search_run, transposition, tree
 from merino.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
@@ -98,7 +99,7 @@ def test_a_forced_mate_is_found_with_its_exact_length_and_line(searcher: Searche
         assert brute_force_mate(chess.Board(fen), mate)
         assert mate == 1 or not brute_force_mate(chess.Board(fen), mate - 1)
     full_width = line_of(searcher, fen, Limits(mate=mate))
-    assert full_width.score.mate == mate and full_width.depth <= 2 * mate
+    assert full_width.score.mate == mate and full_width.depth <= max(1, 2 * mate - 1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -324,11 +325,6 @@ def test_a_search_move_that_is_given_often_is_one_move(searcher: Searcher, times
     assert {line.pv[0] for line in lines} == {move}
 
 
-def test_the_node_limit_is_hardly_exceeded(searcher: Searcher) -> None:
-    line = line_of(searcher, "startpos", Limits(nodes=5000))
-    assert 4000 < line.nodes <= 5000 + 64
-
-
 def test_a_search_on_the_clock_ends_by_itself(searcher: Searcher) -> None:
     done, began = threading.Event(), time.perf_counter()
     searcher.start(Position(), Limits(movetime=300), lambda line: None, lambda result: done.set())
@@ -382,20 +378,6 @@ def test_the_clock_does_not_run_while_pondering(searcher: Searcher) -> None:
     threading.Event().wait(0.5)  # five times the clock
     assert not searcher._workers[0].stopped
     searcher.stop()
-
-
-def test_a_clock_that_rings_as_its_search_ends_stops_no_later_one(searcher: Searcher) -> None:
-    run = search_run.SearchRun(searcher._conditions(()), Position(), Limits(depth=1), lambda line: None, None)
-    flag = run.conditions.stop_flag
-    flag[0] = 0
-    ringing = threading.Thread(target=run._time_is_up)
-    with run.lock:  # the search is ending
-        ringing.start()
-        ringing.join(0.1)
-        assert flag[0] == 0
-        run.finished.set()
-    ringing.join()
-    assert flag[0] == 0
 
 
 def test_a_searcher_is_freed_with_its_last_user_without_a_collection() -> None:
@@ -501,15 +483,17 @@ def test_an_exchange_gains_what_counting_it_out_by_hand_gives(fen: str, move: st
 
 @entry
 def _draw_after_a_pass(records):
-    tree.make_null_move(records[0], 0)
-    return tree.is_draw(records[0], 1), records[0].positions[1].halfmove
+    s, passed = records[0], records[0].positions[1]
+    tree.make_null_move(s, 0)
+    is_known = s.keys[s.past + 1] == passed.key == compute_key(passed) != s.positions[0].key
+    return tree.is_draw(s, 1), passed.halfmove, is_known
 
 
-@pytest.mark.parametrize("halfmove", [0, 40, 98, 99])
-def test_a_null_move_is_no_step_toward_the_fifty_move_rule(halfmove: int) -> None:
+@pytest.mark.parametrize("rest", ["w - - 0", "w - - 40", "w - - 98", "b - - 99", "w Q - 3", "b - d3 0"])
+def test_a_null_move_is_no_step_toward_the_fifty_move_rule_and_keeps_the_key(rest: str) -> None:
     worker = Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
-    worker.set_root(Position(f"4k3/pp3p2/8/8/8/8/PPP2PPP/R3K3 w - - {halfmove} 80"), full_width=False)
-    assert _draw_after_a_pass(worker.record) == (False, 0)
+    worker.set_root(Position(f"4k3/pp3p2/8/8/2pP4/8/PPP2PPP/R3K3 {rest} 80"), full_width=False)
+    assert _draw_after_a_pass(worker.record) == (False, 0, True)
 
 
 # A search watched without a terminal: what the display is shown, and how the search is cut short.

@@ -1,13 +1,19 @@
-"""Budgets: never more than the clock, sensible shares, exact move times."""
+"""Budgets: never more than the clock, sensible shares, exact move times; the limits of a search, and late alarms."""
 
 import itertools
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from merino.engine.search.limits import Limits
+from merino.engine.search import search_run
+from merino.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Score
 from merino.engine.search.parameters import by_name, parameter_values
-from merino.engine.search.search_run import DEFAULT_SHARE, MAX_OF_CLOCK, Budget, budget
+from merino.engine.search.search_run import DEFAULT_SHARE, MAX_OF_CLOCK, Budget, SearchRun, budget
+from merino.engine.search.searcher import Searcher
+from tests.material_family import MaterialEvaluation
 
 NUMBERS = by_name(parameter_values())
 CLOCKS = list(itertools.product((0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
@@ -104,3 +110,59 @@ def test_lag_is_lost_with_each_move_and_thrice_kept_for_the_worst(increment: int
     plan = budget(Limits(time=(600_000, None), increment=(increment, 0)), 0, 50, NUMBERS, lag=100.0)
     assert plan is not None
     assert plan.soft == pytest.approx((600_000 - 300) / NUMBERS["clock_moves"] + gain)
+
+
+@pytest.mark.parametrize("plies", [0, 1, 2, 3, 4, 127, MAX_PLY])
+def test_a_mate_in_plies_is_a_mate_in_moves(plies: int) -> None:
+    assert Score(MATE_SCORE - plies).mate == (plies + 1) // 2
+    assert Score(plies - MATE_SCORE).mate == -(plies // 2 + plies % 2)
+    assert Score(MATE_SCORE - MAX_PLY - 1).mate is Score(MAX_PLY + 1 - MATE_SCORE).mate is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "depth"),
+    [
+        ({}, 127),
+        ({"depth": 1}, 1),
+        ({"depth": 500}, 127),
+        ({"mate": 3}, 6),
+        ({"mate": 3, "depth": 4}, 4),
+        ({"mate": 99}, 127),
+    ],
+)
+def test_no_iteration_is_deeper_than_asked_for_or_than_there_are_plies(limits: dict[str, int], depth: int) -> None:
+    run: Any = SimpleNamespace(limits=Limits(**limits))
+    assert SearchRun._last_depth(run) == depth
+
+
+@pytest.mark.parametrize("shown", [None, True, False])
+@pytest.mark.parametrize("nodes", [[], [7], [900], [900, 500], [90_000]])
+def test_the_threads_share_the_nodes_that_the_choice_of_a_move_has_left(nodes: list[int], shown: bool | None) -> None:
+    """`shown` says whether weakened play has chosen its move, None for full strength."""
+    for threads, chosen in itertools.product((1, 4), (0, 300, 1000)):
+        given: list[int] = []
+        workers = [SimpleNamespace(limit_nodes=given.append)] * threads
+        run: Any = SimpleNamespace(workers=workers, choice_nodes=chosen, _node_limits=lambda: nodes, is_chosen=shown)
+        run.chooser = None if shown is None else object()
+        SearchRun._limit_nodes(run, run.workers)
+        of_play = [] if shown is None else [1000 if shown else 20_000]
+        limits = [*(limit - chosen for limit in nodes), *of_play]
+        assert given == [max(1, min(limits) // threads)] * threads if limits else not given
+
+
+def test_alarms_are_cancelled_and_one_that_comes_late_ends_no_other_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alarms: list[Mock] = []
+    monkeypatch.setattr(search_run, "call_after", lambda *_: alarms.append(Mock()) or alarms[-1])
+    searcher, done = Searcher(hash_mb=1, evaluation=MaterialEvaluation()), list[object]()
+    searcher.start("startpos", Limits(depth=1, movetime=60_000), lambda _: None, done.append, lambda *_: None)
+    searcher.wait()
+    assert len(alarms) == 2 and all(alarm.cancel.called for alarm in alarms)
+    late, flag = searcher._run, searcher._stop_flag
+    assert late is not None and not late.alarms
+    flag[0] = 0  # as the next search sets it
+    late._time_is_up()
+    late._start_watcher()
+    late.start_clock()
+    assert not flag[0] and late.watcher is None and len(alarms) == 2

@@ -7,20 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.core.board.bitboard import popcount
-from merino.core.board.position import POSITION
-from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import address_of, array_at
-from merino.engine.search.limits import KNOWN_WIN, TABLEBASE_WIN, Limits, Line, Score
+from merino.core.board.game import Position
+from merino.core.board.move import NO_MOVE
+from merino.core.compiled.jit import entry
+from merino.core.compiled.memory import copy_record
+from merino.engine.search.limits import KNOWN_WIN, MAX_PLY, TABLEBASE_WIN, Limits, Line, Score, SearchResult
+from merino.engine.search.pruning import NO_CUTOFF
 from merino.engine.search.searcher import Searcher
-from merino.engine.search.tablebase_probe import TablebaseProbe
-from merino.engine.syzygy.probing import UNKNOWN
+from merino.engine.search.tablebase_probe import TablebaseProbe, tablebase_cutoff
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.worker import Worker
+from merino.engine.syzygy.probing import MAX_MEN
 from merino.engine.syzygy.table_files import ResultTables
+from tests.material_family import MaterialEvaluation
 from tests.syzygy_files import BLESSED, CURSED, DRAWN, LOST, WON, constant_file
 
 ROOK_TO_TAKE = "3r3k/8/8/8/8/8/8/K2Q4 w - - 0 1"  # d1d8 leaves a queen against a king
-PAWNS = "4k3/2p3p1/8/1P5P/1p5p/8/2P3P1/R3K3 w Q - 0 1"
-MOST_ASKED = 4096
 
 
 def tables_of(folder: Path, **values: tuple[int, int]) -> ResultTables:
@@ -48,88 +50,66 @@ def test_a_capture_into_a_won_ending_is_a_known_win(threads: int, tmp_path: Path
     assert searched(ROOK_TO_TAKE, None, depth=4).score < KNOWN_WIN
 
 
-def test_a_search_for_a_mate_asks_no_tables(tmp_path: Path) -> None:
-    """In this position they know of the capture only that it wins."""
-    searcher, tablebases = Searcher(1), TablebaseProbe(tables_of(tmp_path, KQvK=(WON, LOST)), depth=1)
-    searcher.tablebases = tablebases
-    line = searcher.search("6k1/8/5K2/8/8/3Q2r1/8/8 w - - 0 1", Limits(mate=2)).line
-    assert line is not None and line.score.mate == 2
-    assert tablebases.hits == 0
-
-
-def test_a_side_does_not_take_what_the_tables_say_loses(tmp_path: Path) -> None:
-    line = searched(ROOK_TO_TAKE, TablebaseProbe(tables_of(tmp_path, KQvK=(LOST, WON)), depth=1))
-    assert line.pv[0].uci() != "d1d8"
-    assert -KNOWN_WIN < line.score < KNOWN_WIN
-
-
-@pytest.mark.parametrize(("white", "black"), [(DRAWN, DRAWN), (CURSED, BLESSED), (BLESSED, CURSED)])
-def test_what_the_fifty_moves_make_a_draw_is_one_for_the_search(white: int, black: int, tmp_path: Path) -> None:
-    """The lost side goes for it: without tables the exchange of queens loses, too."""
-    lost = "3r3k/3q4/8/8/8/8/8/K2Q4 w - - 0 1"
-    assert searched(lost, None).score < -300
-    line = searched(lost, TablebaseProbe(tables_of(tmp_path, KRvK=(white, black)), depth=1))
-    assert line.pv[0].uci() == "d1d7" and line.score == 0
-
-
-@kernel
-def note_what_is_asked(s, ply, alpha, beta, _):
-    """Keep the positions that are asked about, and know nothing."""
-    count = array_at(s.tablebase_data, np.int64, 1)
-    array_at(s.tablebase_data + np.uint64(8), POSITION, MOST_ASKED)[count[0] % MOST_ASKED] = s.positions[ply]
-    count[0] += 1
-    return UNKNOWN
-
-
 @entry
-def _link(records):
-    records[0].tablebase = address_of(note_what_is_asked, records[0])
+def _known(records, ply, depth, move):
+    """What the tables know of the root's position as a node at `ply`, to which `move` has led."""
+    s = records[0]
+    copy_record(s.positions[ply], s.positions[0])
+    s.plies[max(0, ply - 1)].move = move
+    return tablebase_cutoff(s, ply, depth)
 
 
-class NotingTables(ResultTables):
-    """Tables that know nothing, and keep what they are asked."""
-
-    def __init__(self, men: int) -> None:
-        super().__init__({})
-        self._men, self._memory = men, np.zeros(8 + MOST_ASKED * POSITION.itemsize, dtype=np.uint8)
-
-    @property
-    def men(self) -> int:
-        return self._men
-
-    def attach(self, record: np.ndarray) -> None:
-        _link(record)
-        record[0]["tablebase_data"] = self._memory.ctypes.data
-
-    @property
-    def asked(self) -> np.ndarray:
-        count = int(self._memory[:8].view(np.int64)[0])
-        assert count <= MOST_ASKED
-        return self._memory[8:].view(POSITION)[:count]
+QUEEN = "7k/8/8/8/8/8/8/K2Q4 w - - 0 1"
 
 
-def test_only_positions_after_a_capture_or_pawn_move_with_few_pieces_are_asked_about() -> None:
-    tables = NotingTables(10)
-    tablebases = TablebaseProbe(tables, depth=3)
-    plain, heard = searched(PAWNS, None), searched(PAWNS, tablebases)
-    assert heard._replace(nps=0, time_ms=0) == plain._replace(nps=0, time_ms=0), "no answer changes nothing"
-    assert len(tables.asked) > 10 and tablebases.hits == 0
-    assert not tables.asked["halfmove"].any() and not tables.asked["castling"].any()
-    assert all(popcount(white | black) <= 10 for white, black in tables.asked["colours"])
-    assert not ((tables.asked["side"] == 0) & (tables.asked["fullmove"] == 1)).any(), "the root"
+@pytest.mark.parametrize(("value", "sign"), [(WON, 1), (CURSED, 0), (DRAWN, 0), (BLESSED, 0), (LOST, -1)])
+@pytest.mark.parametrize(
+    ("fen", "ply", "depth", "move", "is_asked"),
+    [
+        (QUEEN, 1, 3, 1, True),
+        (QUEEN, MAX_PLY - MAX_MEN, 3, 1, True),
+        (QUEEN, MAX_PLY - MAX_MEN + 1, 9, 1, False),  # whose captures would go beyond the last ply
+        (QUEEN, 0, 3, 1, False),
+        (QUEEN, 1, 2, 1, False),
+        (QUEEN, 1, 3, NO_MOVE, False),  # which sets the count of the fifty moves back
+        (QUEEN.replace("0 1", "1 1"), 1, 3, 1, False),
+        ("4k3/8/8/8/8/8/8/Q3K2R w K - 0 1", 1, 3, 1, False),
+        ("7k/8/8/8/8/8/8/K2QQ3 w - - 0 1", 1, 3, 1, False),
+        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", 1, 3, 1, False),
+    ],
+)
+def test_only_positions_after_a_capture_or_pawn_move_with_few_pieces_are_asked_about(
+    value: int, sign: int, fen: str, ply: int, depth: int, move: int, is_asked: bool, tmp_path: Path
+) -> None:
+    """The score counts the plies to them."""
+    tablebases = TablebaseProbe(tables_of(tmp_path, KQvK=(value, WON), KRvK=(WON, WON)), depth=3)
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), MaterialEvaluation())
+    worker.set_root(Position(fen), full_width=False)
+    worker.set_tablebases(tablebases)
+    assert _known(worker.record, ply, depth, move) == (sign * (TABLEBASE_WIN - ply) if is_asked else NO_CUTOFF)
+    assert tablebases.hits == is_asked
 
 
-def test_no_position_is_asked_about_after_a_null_move_which_sets_the_count_back() -> None:
-    tables = NotingTables(10)
-    searched("8/8/4k3/2r5/8/3Q4/8/4K3 w - - 30 60", TablebaseProbe(tables, depth=1))
-    assert len(tables.asked) > 10
-    assert all(popcount(white | black) < 4 for white, black in tables.asked["colours"]), "only captures end the count"
-
-
-def test_shallow_nodes_do_not_ask() -> None:
-    tables = NotingTables(10)
-    searched(PAWNS, TablebaseProbe(tables, depth=20), depth=7)
-    assert not len(tables.asked)
+@pytest.mark.parametrize(
+    ("fen", "limits", "advised", "best", "hits"),
+    [
+        (ROOK_TO_TAKE, Limits(depth=2), ("d1d8",), "d1d8", False),  # advice knows more than the tables
+        (ROOK_TO_TAKE, Limits(depth=2), (), "d1d8", True),
+        ("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1", Limits(mate=1), ("f6f7",), "g1g7", False),  # a mate may be another move
+        ("6k1/8/5K2/8/8/3Q2r1/8/8 w - - 0 1", Limits(mate=2), (), None, False),  # of a capture they know that it wins
+    ],
+)
+def test_a_search_with_advice_asks_no_tables_and_one_for_a_mate_takes_none(
+    fen: str, limits: Limits, advised: tuple[str, ...], best: str | None, hits: bool, tmp_path: Path
+) -> None:
+    searcher, tablebases = Searcher(1), TablebaseProbe(tables_of(tmp_path, KQvK=(WON, LOST)), depth=1)
+    searcher.tablebases, results, position = tablebases, list[SearchResult](), Position(fen)
+    moves = [int(position.parse_uci(text)) for text in advised]
+    searcher.start(position, limits, lambda _: None, results.append, advised=moves)
+    searcher.wait()
+    line = results[0].line
+    assert line is not None and (position.uci(line.pv[0]) == best if best else line.score.mate == 2)
+    assert (tablebases.hits > 0) is hits
 
 
 def test_a_broken_table_is_read_once_and_the_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Tuning by games: what is kept, continued and replayed, and what a crash costs."""
 
 import errno
+import itertools
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import chess.engine
 import numpy as np
@@ -22,12 +24,13 @@ from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.eval import evaluation, families
 from merino.eval.linear.weights import defaults
+from merino.formats.openings import Opening
 from merino.lab import arrays
 from merino.lab.tune import parameters, rules, tuning
 from merino.lab.tune.command import run_spsa
 from merino.lab.tune.methods import METHODS, method_of
 from merino.match import config, runner
-from merino.match.games import Tally
+from merino.match.games import Reason, Tally
 from merino.match.players import OtherPlayer, OwnPlayer, Player, read_player
 
 ROWS = (
@@ -176,6 +179,12 @@ def test_players_get_the_values_of_their_side():
     assert player.parameters[names.index("razor_margin")] == 250
     assert (weights != defaults()).sum() == 1
     assert 33 in weights
+    own, other = (
+        tuning.players_of(configuration(engine=command), np.array([33.0, 250.0]), np.array([9.0, 150.0]))
+        for command in ((), ("x",))
+    )
+    assert [each.parameters[names.index("razor_margin")] for each in own] == [250, 150]
+    assert [each.options["razor_margin"] for each in other] == ["250", "150"]
     with pytest.raises(parameters.TuneError, match="razor_margin is an integer"):
         parameters.check_tunable((replace(ROWS[1], whole=False),), parameters.own_parameters(families.default()))
 
@@ -191,6 +200,46 @@ def test_the_player_who_gives_his_pieces_away_loses_the_pair():
             for number in (1, 2, 3)
         ]
     assert sum(result.y for result in results) >= 4
+
+
+def opening_of(pair: int) -> Opening:
+    return Opening(moves=(str(pair),))
+
+
+@pytest.mark.parametrize("points", list(itertools.product((0, 1, 2), repeat=2)))
+def test_the_two_games_of_a_pair_have_its_opening_and_both_colours(points: tuple[int, int], monkeypatch):
+    played: list[tuple[object, ...]] = []
+
+    def game(*given: object) -> SimpleNamespace:
+        played.append(given)
+        return SimpleNamespace(reason=Reason.CHECKMATE, points=points[given[0]])
+
+    monkeypatch.setattr(tuning, "board_of", lambda *_: SimpleNamespace(play=game, stop=str, close=str))
+    monkeypatch.setattr(config.MatchConfig, "source", lambda _: SimpleNamespace(opening=opening_of))
+    task = tuning.TunePair(rules.PairResult(7, *(np.array([17.0, 200.0]),) * 2, math.nan))
+    with work.begun() as run:
+        assert tuning.play_pair(configuration(), run, task).y == sum(points) - 2
+    assert played == [(0, opening_of(7), True), (1, opening_of(7), False)]
+
+
+@pytest.mark.parametrize("done", [0, 1, 3])
+@pytest.mark.parametrize("openings", [None, "o.epd"])
+def test_a_tune_goes_on_with_the_pairs_that_were_handed_out_and_their_openings(done, openings, tmp_path, monkeypatch):
+    monkeypatch.setattr(config.MatchConfig, "source", lambda _: SimpleNamespace(opening=opening_of))
+    tune, played = tuning.Tune.new(configuration(9, openings=openings)), []
+    asked = [pair.number for pair in iter(tune.ask, None)]
+    for _ in range(done):
+        tune.tell(1.0)
+    tune.save(tmp_path / "tune.npz")
+
+    def note(_: tuning.Configuration, __: work.RunName, task: tuning.TunePair) -> tuning.PairOutcome:
+        played.append((task.pair.number, task.opening))
+        return tuning.PairOutcome(0.0)
+
+    tuning.play_tune(tuning.load_tune(tmp_path / "tune.npz"), 1, lambda _: None, note)
+    numbers = range(done + 1, 10)
+    assert asked == [1, 2, 3, 4]
+    assert played == [(number, opening_of(number) if openings else None) for number in numbers]
 
 
 def test_a_pair_is_a_plain_function_of_data_that_can_be_sent_elsewhere():

@@ -74,7 +74,8 @@ additions: warmup $(INSTALLED_DEV) ## add a term, a UCI option and so on to copi
 fuzz-files: warmup $(INSTALLED_DEV) ## let Merino read 2,000 changed files of every kind; ARGS="--seed 7 --examples 9000" for others
 	@$(RUN) -m tests.fuzz_files $(ARGS)
 
-truth: warmup ## check what annotate says, without its code: ENGINE=/usr/games/stockfish confirms, FILE=my.pgn, ARGS="--games 5"
+truth: $(INSTALLED) ## check what annotate says, without its code: ENGINE=/usr/games/stockfish confirms, FILE=my.pgn, ARGS="--games 5"
+	@$(RUN) -m merino warmup play study
 	@$(RUN) -m tools.truth $(or $(FILE),games/selfplay.pgn) $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
 
 lint: $(INSTALLED_DEV) ## check style and types

@@ -108,8 +108,8 @@ def doubt(claim: Claim, judge: Judge) -> str | None:
 
 
 def _mate(claim: Claim, judge: Judge, deeper: int) -> None:
-    moves = len(claim.line) // 2  # that are left after the first
-    reply = judge.ask(claim.boards[1], deeper=deeper)
+    moves = len(claim.line) // 2  # that are left after the first; a search as deep as that may not see them
+    reply = judge.ask(claim.boards[1], deeper=deeper + 2 * moves)
     need(reply.mate is not None and -moves <= reply.mate <= 0, f"after the first move it finds no mate in {moves}")
 
 

@@ -16,9 +16,9 @@ from merino.core.board.move import Move
 from merino.engine.notation.san import san, score_text
 from merino.engine.report import schema, static
 from merino.engine.search.known_openings import known_moves
-from merino.engine.search.limits import MAX_MS, MAX_NODES, Limits, Score
+from merino.engine.search.limits import Limits, Score
 from merino.study import claims
-from merino.study.judge import Judge
+from merino.study.judge import Judge, lengthened
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
 FULLY = 10  # such moves of a game get all of it, the next ten half of it, and so on: a bound on the time of a game
@@ -124,14 +124,7 @@ def annotate_moves(
 
 def deeper(limits: Limits, halved: int = 0) -> Limits:
     """The limits for what looks like a mistake, halved so many times but never less than those of any position."""
-    times = max(1, CONFIRMING >> halved)
-    depth, nodes, movetime = limits.depth, limits.nodes, limits.movetime
-    return replace(
-        limits,
-        depth=depth and depth + max(0, _CONFIRMING_PLIES - halved),
-        nodes=nodes and min(times * nodes, MAX_NODES),
-        movetime=movetime and min(times * movetime, MAX_MS),
-    )
+    return lengthened(limits, max(1, CONFIRMING >> halved), max(0, _CONFIRMING_PLIES - halved))
 
 
 def _looks_bad(position: game.Position, before: MoveVerdict, after: MoveVerdict, judge: Judge) -> bool:

@@ -28,7 +28,7 @@ from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Lin
 from merino.engine.search.searcher import Searcher
 from merino.eval import families
 from merino.study import tactics
-from merino.study.judge import Judge, by_search
+from merino.study.judge import Judge, by_search, lengthened
 from merino.study.lines import LineEnd, end_after
 
 LATEST = 7  # plies within which material must be won
@@ -48,7 +48,7 @@ AS_GOOD = 10  # centipawns that another line that wins material may be worse by
 COUNTING = 100_000  # nodes of the search that counts material
 COUNTER_MB = 8
 COUNTED = (*tactics.PIECES, chess.PAWN)
-LONGER = 3.0  # times the nodes of a search that must not change the score of a first move
+LONGER = 3, 2  # times the nodes, or more plies, of a search that must not change a score
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
 LONGEST_DRAW = 8  # plies within which a draw must be shown
@@ -59,17 +59,6 @@ class ScoredLine(NamedTuple):
 
     moves: Sequence[int]
     score: Score
-
-
-def longer(limits: Limits) -> Limits:
-    """The limits of a search that must not change the score of a first move."""
-    nodes, depth, movetime = limits.nodes, limits.depth, limits.movetime
-    return replace(
-        limits,
-        nodes=nodes and round(LONGER * nodes),
-        depth=depth and depth + 2,
-        movetime=movetime and round(LONGER * movetime),
-    )
 
 
 def spared(pawns: int) -> int:
@@ -390,7 +379,7 @@ class Prover:
 
         The first move must keep the score, where it wins no piece in a longer search.
         """
-        limits = longer(self.limits) if gain.pawns < SPARED else self.limits
+        limits = lengthened(self.limits, *LONGER) if gain.pawns < SPARED else self.limits
         first = as_found(self.judge.line(course.after(1), limits))
         if -first.score < min(course.score - MAX_FALL, WON):
             return False
@@ -448,7 +437,7 @@ class Prover:
     def _scores_at(self, whole: Course, best: Course, plies: tuple[int, int]) -> tuple[int, int]:
         """The scores at the ends of the line played and of the better one, by longer searches, for who begins them."""
         lines = zip((whole, best), plies, strict=True)
-        found = [self.judge.line(course.after(ply), longer(self.limits)).score for course, ply in lines]
+        found = [self.judge.line(course.after(ply), lengthened(self.limits, *LONGER)).score for course, ply in lines]
         own, other = (int(score) if ply % 2 == 0 else -int(score) for score, ply in zip(found, plies, strict=True))
         return own, other
 

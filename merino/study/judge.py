@@ -24,7 +24,7 @@ import numpy as np
 from merino.core.board.game import Position
 from merino.core.common.text import in_one_line
 from merino.engine.notation.san import as_chess_move, as_move, start_board_of
-from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
+from merino.engine.search.limits import MATE_SCORE, MAX_MS, MAX_NODES, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
 from merino.eval import families, material, outlook
@@ -187,6 +187,17 @@ def by_result(score: Score, stage: float, winning: tuple[float, float], slope: f
 
 # About the chances that Stockfish 15.1 sees where `STRONGEST` has such a score.
 BY_RESULT = tuple(partial(by_result, winning=winning) for winning in _WINNING)
+
+
+def lengthened(limits: Limits, times: int, plies: int) -> Limits:
+    """The limits with so many times the nodes or the time, or so many plies more."""
+    depth, nodes, movetime = limits.depth, limits.nodes, limits.movetime
+    return replace(
+        limits,
+        depth=depth and depth + plies,
+        nodes=nodes and min(times * nodes, MAX_NODES),
+        movetime=movetime and min(times * movetime, MAX_MS),
+    )
 
 
 def stage_of(position: Position) -> float:

@@ -116,11 +116,11 @@ def _mate(claim: Claim, judge: Judge, deeper: int) -> None:
 def _tactic(claim: Claim, judge: Judge, deeper: int) -> None:
     start = claim.boards[0]
     best, first = judge.ask(start, deeper=deeper), judge.ask(start, claim.line[0], deeper)
-    lost = max(best.by_wdl - first.by_wdl, best.by_cp - first.by_cp)
-    need(lost <= MAY_LOSE, f"the first move loses {lost:.0%}")
-    if claim.kind in DRAWS:
+    if claim.kind in DRAWS:  # which a move may force that should not
         need(abs(first.by_wdl - 0.5) <= MAY_LOSE, f"the first move leads to an expected score of {first.by_wdl:.0%}")
         return
+    lost = max(best.by_wdl - first.by_wdl, best.by_cp - first.by_cp)
+    need(lost <= MAY_LOSE, f"the first move loses {lost:.0%}")
     assert claim.wins is not None
     pawns, board = claim.wins["pawns"], claim.boards[claim.wins["ply"]]
     end = judge.ask(board, deeper=deeper).by_cp

@@ -17,7 +17,7 @@ test: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve mutants additions truth lint bench perft dist warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve fuzz-pgn mutants additions truth lint bench perft dist warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -73,6 +73,9 @@ additions: warmup $(INSTALLED_DEV) ## add a term, a UCI option and so on to copi
 
 fuzz-files: warmup $(INSTALLED_DEV) ## let Merino read 2,000 changed files of every kind; ARGS="--seed 7 --examples 9000" for others
 	@$(RUN) -m tests.fuzz_files $(ARGS)
+
+fuzz-pgn: warmup $(INSTALLED_DEV) ## let Merino and python-chess read 20,000 games in drawn layouts; ARGS="--games 2000000 --seed 7"
+	@$(RUN) -m tests.fuzz_pgn $(ARGS)
 
 truth: $(INSTALLED) ## check what annotate says, without its code: ENGINE=/usr/games/stockfish confirms, FILE=my.pgn, ARGS="--games 5"
 	@$(RUN) -m merino warmup play study

@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -390,6 +391,50 @@ def test_mate_and_stalemate_are_certain() -> None:
     assert found.after.expected == 0.5
     (found,) = moves_of({"a1a2": 900}, ["a1a2"], start=Position("k7/8/8/8/8/8/r7/K7 w - - 0 1"))
     assert found.loss == 0, "an only move is no mistake"
+
+
+MOVES = "1. e4 e5 2. Nf3 Nc6"
+LAYOUTS = {  # a file, and the games in it: White's name, the plies, the result
+    "a comment and an empty line before the moves": (f'[White "A"]\n\n{{ c }}\n\n{MOVES} 1-0\n', [("A", 4, "1-0")]),
+    "empty lines behind the tags": (f'[White "A"]\n\n\n{MOVES} *\n', [("A", 4, "*")]),
+    "empty lines among the moves": ('[White "A"]\n\n1. e4 e5\n\n2. Nf3\n\n\n2... Nc6 0-1', [("A", 4, "0-1")]),
+    "indented tags": (f'  [White "A"]\n\t[Black "B"]\n\n{MOVES} 1-0\n', [("A", 4, "1-0")]),
+    "tags on one line": (f'[White "Anna"] [Black "Bert"]\n{MOVES} *\n', [("Anna", 4, "*")]),
+    "no line between games": (f'[White "A"]\n{MOVES}\n[White "B"]\n{MOVES} *\n', [("A", 4, "*"), ("B", 4, "*")]),
+    "signs of others": (f"{MOVES} += 3. Bb5 \xb1 a6 $16 \u221e N (3... d6 D) RR 1/2-1/2\r\n", [("?", 6, "1/2-1/2")]),
+    "text between games": (
+        f'; preface\n% escape\n{MOVES} 1-0\nWell played!\n\n[White "B"]\n\n{MOVES} *\n\n% end',
+        [("?", 4, "1-0"), ("B", 4, "*")],
+    ),
+    "a result without a blank": ("\ufeff1. f3 e5 2. g4 Qh4#0-1", [("?", 4, "0-1")]),
+    "the end of a line with CR": (f'[White "A"]\r\r{MOVES} ; last {{\r% x\r*', [("A", 4, "*")]),
+    "a tag and a text that differ": (f'[White "A"]\n[Result "1-0"]\n\n{MOVES} 0-1\n', [("A", 4, "0-1")]),
+    "one byte of Latin-1": ('[White "\xdc"]\n\n1. e4 { \udcfc } e5 { x } *\n', [("\xdc", 2, "*")]),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_nobody_asked_to_change_stays_byte_for_byte(layout: str, tmp_path: Path) -> None:
+    text, expected = LAYOUTS[layout]
+    path, once, twice = (tmp_path / f"{name}.pgn" for name in ("games", "once", "twice"))
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    for source, out in ((path, once), (once, twice)):
+        assert annotated(str(source), "--out", str(out)) == ("differ" in layout)
+        games = games_of(out.read_bytes())
+        assert [(game.tags.get("White", "?"), len(game.moves), game.result) for game in games] == expected
+    found = once.read_bytes()
+    left = iter(found)
+    assert all(byte in left for byte in path.read_bytes()) and twice.read_bytes() == found
+    assert len(re.findall(rb"judged\s+by", found)) == (0 if "differ" in layout else len(expected))
+
+
+def test_a_game_that_would_read_otherwise_is_copied_and_named(game_file: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("merino.study.annotated_files.write_comments", lambda source, *_: source.content + b" Nf6 *")
+    assert annotated(str(game_file)) == 1
+    found = capsys.readouterr()
+    assert (
+        found.out == game_file.read_text() and "with comments it would be read as 3 games, not 2; copied" in found.err
+    )
 
 
 REST_OF_LINE = """; before the games; {

@@ -17,11 +17,6 @@ def expected_of(score: Score, evaluation: Evaluation) -> float:
     return evaluation.expected_score(score) if score.mate is None else float(score.mate > 0)
 
 
-def best_line(position: Position, limits: Limits, analyse: Analyser) -> Line | None:
-    """The best line from a position; None if the game is over there, or the search was too short."""
-    return None if position.outcome() else next(iter(analyse(position, limits)), None)
-
-
 class _LineKeeper:
     """Collects the lines of each depth, and passes the best of them on."""
 

@@ -644,17 +644,52 @@ def test_an_opening_ends_before_the_game_that_it_is_taken_from(text, moves, tmp_
         ("x.epd", "", "holds no opening"),
         ("x.epd", "no position at all\n", "line 1"),
         ("x.pgn", "no game at all\n", "holds no opening"),
-        ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
-        ("x.pgn", '[Event "?"]\n\n1. d4 d4) d5 *\n', "game 1: line 3: 'd4' is not a legal move here"),
-        ("x.PGN", "1. e4 -- 2. d4 d5 *\n", "game 1: line 1: '--' is a null move"),
-        ("x.pgn", '[Variant "Atomic"]\n\n1. e4 *\n', "x.pgn, game 1: line 1: 'Atomic' is a variant"),
-        ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
+        ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "line 3: 'e5' is not a legal move here"),
+        ("x.pgn", '[Event "?"]\n\n1. d4 d4) d5 *\n', "line 3: 'd4' is not a legal move here"),
+        ("x.PGN", "1. e4 -- 2. d4 d5 *\n", "line 1: '--' is a null move, which chess does not allow"),
+        ("x.pgn", '[Variant "Atomic"]\n\n1. e4 *\n', "line 1: 'Atomic' is a variant that Merino does not play"),
+        ("x.pgn", '[Event "?"]\n\n*\n', "without moves: line 1"),
+        ("x.pgn", '[Event "?"]\n[FEN "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"]\n\n*\n', "line 2: '7k/5Q2.* already over"),
+        ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "line 1: the game is already over"),
     ],
 )
 def test_a_faulty_file_of_openings_is_refused(name, text, complaint, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(OpeningError, match=complaint):
-        FileOpenings(tmp_path / name, 1).opening(0)
+        FileOpenings(tmp_path / name, 1)
+
+
+FAULTY_LINES = "\n".join(
+    [START_FEN, "# a comment", START_FEN.replace(" w ", " x "), "8/8/8/8/8/8/8/k6K w - - 0 1", f"1 {START_FEN}"]
+)
+FAULTY_GAMES = "\n\n".join(
+    [
+        '[Result "1-0"]',
+        "1. d4 d5 0-1",
+        "1. e4 e5 2. Ke3 *",
+        '[White "A"]',
+        "*",
+        '[FEN "4k3/8/8/8/8/8/4P3/4K3 w - -"]',
+        "*",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "starts", "said"),
+    [
+        ("o.epd", FAULTY_LINES, {()}, "o.epd: 3 openings left out, unreadable: line 3: "),
+        ("o.pgn", FAULTY_GAMES, {("d2d4", "d7d5"), ()}, "o.pgn: 1 opening left out, unreadable: line 5: 'Ke3' is not"),
+    ],
+)
+def test_faulty_openings_are_left_out_before_the_first_game(name, text, starts, said, tmp_path, capsys):
+    (path := tmp_path / name).write_text(text)
+    found = FileOpenings(path, 1)
+    assert {found.opening(number).moves for number in range(2 * len(found))} == starts and len(found) == len(starts)
+    assert main(["match", "default", "default", "--games", "6", "--nodes", "9", "--openings", str(path), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["games"] == 6 and said in shown.err
+    assert [row["what"] for row in json.loads(shown.out)["left_out"]] == ["opening"] * (1 + (name == "o.pgn"))
 
 
 @pytest.mark.parametrize(

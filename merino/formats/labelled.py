@@ -11,6 +11,7 @@ A FEN that compiled code does not find plainly correct is left to `core.board.fe
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,6 +45,7 @@ _BETWEEN = pgn_tokens.codes(" \t\r\n,;|=[]()\"'")
 _BLANK = pgn_tokens.codes(" \t")
 _OPENS = pgn_tokens.codes(" \t\"'(")  # may come before a value
 _VALUE_END = pgn_tokens.codes(" \t\r\n\"')];|")
+_VALUE = re.compile(rb"[^\s\"')\];|]*")
 
 
 def _bytes(text):
@@ -82,13 +84,18 @@ class Labelled:
         return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
 
-def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False) -> Labelled:
-    """All lines of a text that begins after this many lines of its file; those with a king in check if `in_check`."""
+def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False, needs_result: bool = True) -> Labelled:
+    """All lines of a text that begins after this many lines of its file; those with a king in check if `in_check`.
+
+    Without `needs_result` nothing but the FEN of a line counts.
+    """
     data = np.frombuffer(text, dtype=np.uint8)
     capacity = text.count(b"\n") + text.count(b"\r") + 1
     lines, positions = np.zeros(capacity, dtype=LINE), np.zeros(capacity, dtype=POSITION)
     count = int(_read_lines(data, lines, positions))
     lines, positions = lines[:count], positions[:count]
+    if not needs_result:
+        lines["state"][lines["state"] == BAD_VALUE], lines["result"], lines["bad_score"] = READ, 0.0, -1
     faults: list[sources.Fault] = []
     for index in np.flatnonzero(lines["state"] >= BAD_FEN):
         reason = _settle(data, lines[index], positions[index : index + 1])
@@ -129,16 +136,12 @@ def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
         at, wanted = int(line["bad_score"]), "no score in whole centipawns"
     if at >= 0:
         line["state"] = BAD_VALUE
-        return f"{sources.decoded(data[at : int(_end_of_value(data, at, line['stop']))])[:40]!r} is {wanted}"
+        value = _VALUE.match(bytes(data[at : line["stop"]]))
+        return f"{sources.decoded(value[0] if value else b'')[:40]!r} is {wanted}"
     if np.isnan(line["result"]):
         line["state"] = BAD_VALUE
         return 'no result: neither c9 "1-0" nor [1.0] nor 1-0'
     return ""
-
-
-@entry
-def _end_of_value(data, at, stop):
-    return _value_end(data, at, stop)
 
 
 @entry

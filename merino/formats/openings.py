@@ -7,22 +7,30 @@ EPD lines may also set a task: best moves (bm), moves to avoid (am), a mate (dm)
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from merino.core.board.fen import START_FEN, FenError
-from merino.core.board.game import Position
+import numpy as np
+
+from merino.core.board.fen import START_FEN, to_fen
+from merino.core.board.game import FIFTY_MOVES, Position
+from merino.core.board.move import Move
+from merino.core.board.movegen import count_legal
+from merino.core.board.position import is_insufficient_material
 from merino.core.common.errors import abridged
 from merino.core.common.files import OPENINGS, text_of, user_path
+from merino.core.compiled.jit import entry
 from merino.engine.notation.san import MoveRejected, read_move
 from merino.engine.tables.book import Book, BookError
-from merino.formats import pgn_games
-from merino.formats.sources import SourceError, plain_name, read_text, read_text_file
+from merino.formats import labelled, pgn_games
+from merino.formats.sources import NO_MOVES, Fault, LeftOut, SourceError, plain_name, read_text, read_text_file
 
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
+AT_ONCE = 4096  # lines that are checked together
+OVER = "the game is already over"
 _LINE = re.compile(
     r"(?P<fen>(?:\S+\s+){3}[^\s;]+)(?:\s+(?P<counters>\d+(?:\s+\d+|$))(?![^\s;]))?[\s;]*(?P<rest>.*)", re.ASCII
 )
@@ -50,43 +58,55 @@ class Opening:
 class FileOpenings:
     """The openings of a file in an order drawn by a seed; they repeat when all are used."""
 
-    def __init__(self, path: Path, seed: int, plies: int | None = None) -> None:
-        """`plies` are taken from a game or a book. Raises OpeningError."""
-        self._seed, self._plies = seed, plies
+    def __init__(self, path: Path, seed: int, plies: int | None = None, left_out: LeftOut | None = None) -> None:
+        """`plies` are taken from a game or a book. All are checked: what is faulty is noted in `left_out`.
+
+        Raises OpeningError.
+        """
+        self._seed, self._plies, left_out = seed, plies, LeftOut() if left_out is None else left_out
+        self._games: pgn_games.Games | None = None
         try:
-            self._path = path = user_path(path)
+            path = user_path(path)
             ending = plain_name(path).suffix.lower()
             self._book = Book(path) if ending == ".bin" else None
             text = "" if self._book else read_text_file(path, OPENINGS)
-            self._entries = list(_games(text, plies or MAX_PGN_PLIES) if ending == ".pgn" else _lines(text))
         except OSError as error:
             raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
         except (BookError, SourceError) as error:
             raise OpeningError(str(error)) from error
+        if ending == ".pgn":
+            self._games, faults = _games_in(text)
+            entries: list[Any] = list(range(len(self._games)))
+        else:
+            entries, faults = _fens_in(text)
+        order = list(range(len(entries)))
+        Random(seed).shuffle(order)
+        self._entries = [entries[index] for index in order if index not in faults]
+        left_out.add(path, (faults[index] for index in sorted(faults)), "opening")
         if not self._book and not self._entries:
-            raise OpeningError(f"'{path}' holds no openings")
-        Random(seed).shuffle(self._entries)
+            raise OpeningError("\n".join([f"'{path}' holds no openings", *left_out.lines()]))
 
     def __len__(self) -> int:
         """How many there are before they repeat; 0 for a book, which is not a list."""
         return len(self._entries)
 
     def opening(self, number: int) -> Opening:
-        """The opening with this number, which ends before its game is over; raises OpeningError if it is faulty."""
+        """The opening with this number, which ends before its game is over."""
         if self._book is not None:
             return self._walk(self._book, Random(f"{self._seed} {number}"))
-        place, opening = self._entries[number % len(self._entries)]
-        try:
-            if isinstance(opening, str):
-                raise OpeningError(opening)
-            position = opening.position()
-        except (FenError, OpeningError) as error:
-            raise OpeningError(f"{self._path}, {place}: {error}") from error
+        entry = self._entries[number % len(self._entries)]
+        opening = Opening(entry) if self._games is None else self._of_game(self._games, entry)
+        position = opening.position()
         while position.moves and position.outcome() is not None:
             position.pop()
-        if position.outcome() is not None:
-            raise OpeningError(f"{self._path}, {place}: the game is already over")
         return Opening(position.start_fen(), opening.moves[: len(position.moves)])
+
+    def _of_game(self, games: pgn_games.Games, number: int) -> Opening:
+        row = games.table[number]
+        first, plies = int(row["first"]), min(int(row["plies"]), self._plies or MAX_PGN_PLIES)
+        start = Position(to_fen(games.starts[row["position"] : row["position"] + 1]))
+        moves = games.moves[first : first + plies].tolist()
+        return Opening(start.fen(), tuple(start.uci(Move(move)) for move in moves))
 
     def _walk(self, book: Book, random: Random) -> Opening:
         """Random moves of the book by their weights, until it ends."""
@@ -99,24 +119,47 @@ class FileOpenings:
         return Opening(position.start_fen(), tuple(position.uci(move) for move in position.moves))
 
 
-def _lines(text: str) -> Iterator[tuple[str, Opening]]:
-    """The openings of a list, each with the number of its line."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip() and not line.startswith("#"):
-            yield f"line {number}", Opening(epd_parts(line)[0])
+def _fens_in(text: str) -> tuple[list[str], dict[int, Fault]]:
+    """The FEN of each line of a text that has one, and what is wrong with some of them, by their places here."""
+    lines = enumerate(map(str.strip, text.splitlines()), start=1)
+    found = [(number, epd_parts(line)[0]) for number, line in lines if line and not line.startswith("#")]
+    faults = dict[int, Fault]()
+    for first in range(0, len(found), AT_ONCE):
+        some = "\n".join(fen for _, fen in found[first : first + AT_ONCE])
+        read = labelled.read_labelled(some.encode(), first, in_check=True, needs_result=False)
+        wrong = dict.fromkeys(read.lines[are_over(read.positions)].tolist(), OVER)
+        wrong |= {fault.line: fault.text for fault in read.faults}
+        faults |= {place - 1: Fault(found[place - 1][0], why) for place, why in wrong.items()}
+    return [fen for _, fen in found], faults
 
 
-def _games(text: str, plies: int) -> Iterator[tuple[str, Opening | str]]:
-    """The first moves of each game of a PGN, or what is wrong with it; one without moves is a start if it has a FEN."""
-    games = pgn_games.read_games(text.encode(), keeps_empty=True)
+def _games_in(text: str) -> tuple[pgn_games.Games, dict[int, Fault]]:
+    """The games of a PGN, and what is wrong with some of them; one without moves is of use from a FEN of its own."""
+    data, table = pgn_games.scan_games(text.encode(), keeps_empty=True)
+    table["fault"][table["fault"] == pgn_games.CONTRADICTION] = pgn_games.NO_FAULT  # results do not matter here
+    games = pgn_games.play_games(data, table, 2)
+    is_over = are_over(games.starts)[table["position"]] & (table["fault"] == pgn_games.NO_FAULT)
+    fens = table["tags"][:, pgn_games.TAG_NAMES.index("FEN"), 0]
+    table["fault"][is_over], table["fault_at"][is_over] = pgn_games.IS_OVER, fens[is_over]
     faults = games.useless()
-    for number, game in enumerate(games.table):
-        if game["fault"]:
-            yield f"game {number + 1}", str(faults[number])
-        elif game["plies"] or game["position"]:
-            start = Position(games.tag(number, "FEN") or START_FEN)  # which castles as `Opening.position`
-            moves = games.moves[game["first"] :][: min(game["plies"], plies)]
-            yield f"game {number + 1}", Opening(start.fen(), tuple(map(start.uci, moves.tolist())))
+    return games, {
+        number: fault for number, fault in faults.items() if fault.why != NO_MOVES or not table["position"][number]
+    }
+
+
+def are_over(positions: np.ndarray) -> np.ndarray:
+    """Whether a game is over in POSITION[n], bool[n]."""
+    is_over = np.zeros(len(positions), dtype=np.bool_)
+    _mark_over(positions, is_over)
+    return is_over
+
+
+@entry
+def _mark_over(positions, is_over):
+    for index in range(len(positions)):
+        position = positions[index]
+        is_drawn = is_insufficient_material(position) or position.halfmove >= FIFTY_MOVES
+        is_over[index] = is_drawn or count_legal(position) == 0
 
 
 def epd_parts(line: str) -> tuple[str, str]:

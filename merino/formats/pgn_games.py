@@ -44,7 +44,7 @@ GAME = memory.record_dtype(
     ],
 )
 MAX_GAME_BYTES = 1 << 25  # bytes; a text without one whole game in so many has none, or is not PGN
-NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION = range(8)
+NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION, IS_OVER = range(9)
 _REASONS = {
     ILLEGAL_MOVE: "is not a legal move here",
     AMBIGUOUS_MOVE: "could be more than one move",
@@ -52,6 +52,7 @@ _REASONS = {
     BAD_VARIANT: "is a variant that Merino does not play",
     UNCLOSED: "opens a comment that is never closed",
     CONTRADICTION: "is not the result in the tag",
+    IS_OVER: "is a position where the game is already over",
 }
 _RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
 

@@ -113,14 +113,15 @@ class ScoreUnit:
         """The first comment with a number that is not understood as a score, and its line; "" if there is none."""
         for match in islice(_COMMENT.finditer(self.head), _ENOUGH):
             text = np.frombuffer(match[0], dtype=np.uint8)
-            if not _NO_SCORE.fullmatch(match[0]) and not _has_score(text, self.whole):
+            if not _NO_SCORE.fullmatch(match[0]) and not has_score(text, self.whole):
                 line = sources.count_lines(self.head[: match.start()]) + 1
                 return f"line {line}: {errors.abridged(' '.join(sources.decoded(match[0]).split()))}"
         return ""
 
 
 @entry
-def _has_score(text, whole):
+def has_score(text, whole):
+    """Whether the text between two moves has a score, as `pgn_tokens.score_between` finds it."""
     return pgn_tokens.score_between(text, 0, len(text), whole)[0] != pgn_tokens.NOTHING
 
 

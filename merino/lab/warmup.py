@@ -7,7 +7,7 @@ from merino.eval.net.network import Shape
 from merino.formats import packed, pgn_games
 from merino.formats.scored_games import packed_of, scored_games
 from merino.lab.nets import feature_costs, training
-from merino.lab.people.games import PlayerGame
+from merino.lab.people.games import PlayerGame, read_clocks
 from merino.lab.points.games import vectors_of_games
 from merino.lab.points.values import bootstrap, cells_of
 from merino.lab.tune import rules, simulator
@@ -40,6 +40,7 @@ def warm_up_points() -> None:
     vectors, _ = vectors_of_games(games)
     bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)
     assert len(PlayerGame(1, "", "", WHITE, None, 1.0, games.starts[:1], games.moves, np.zeros(0)).positions)
+    read_clocks(games.data, 0, 0, np.zeros(1))
 
 
 def warm_up_tunes() -> None:

@@ -96,7 +96,7 @@ BY_RESULT = Target()
 def _number(text: str) -> float:
     """The number in a text; -1 if there is none."""
     try:
-        return float(text)
+        return errors.number_in(text)
     except ValueError:
         return -1.0
 

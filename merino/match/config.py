@@ -17,6 +17,7 @@ from merino.core.common import errors, options
 from merino.core.common.files import user_path
 from merino.engine.search.limits import MAX_HASH_MB, MAX_MS, MAX_NODES
 from merino.formats.openings import FileOpenings
+from merino.formats.sources import LeftOut
 from merino.match.games import MAX_PLIES, PLIES, RandomOpenings
 from merino.match.players import HASH_OPTIONS, THREAD_OPTIONS, OtherPlayer, OwnPlayer, Player
 
@@ -226,10 +227,10 @@ class MatchConfig:
                 found.append(user_path(name))
         return found
 
-    def source(self) -> OpeningSource:
-        """Where the openings come from; raises OpeningError."""
+    def source(self, left_out: LeftOut | None = None) -> OpeningSource:
+        """Where the openings come from, without faulty ones, which are noted; raises OpeningError."""
         if self.openings is not None:
-            return FileOpenings(Path(self.openings), self.seed, self.plies)
+            return FileOpenings(Path(self.openings), self.seed, self.plies, left_out)
         return RandomOpenings(self.seed, PLIES if self.plies is None else self.plies)
 
     @property

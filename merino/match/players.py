@@ -257,9 +257,9 @@ def _is_file_named(name: str) -> bool:
 
 def _whole(name: str, value: str) -> int:
     try:
-        return int(value)
+        return errors.whole_in(value)
     except ValueError as error:
-        raise ValueError(f"{name} = {value!r} is not a whole number") from error
+        raise ValueError(f"{name} = {error}") from error
 
 
 def needs_of(players: Iterable[Player]) -> work.Needs:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from merino.core.common import files, interrupt
 from merino.core.common.text import counted, html_table
 from merino.core.common.work import RemoteExecutor, Run, RunName, WorkError, at_work, begun, ordered, threads
 from merino.formats.openings import Opening, OpeningError
+from merino.formats.sources import LeftOut
 from merino.match import engines, keeping, report, statistics
 from merino.match.config import MatchConfig, OpeningSource
 from merino.match.games import Game, MatchError, Tally
@@ -50,6 +51,7 @@ class MatchResult:
     tally: Tally
     seconds: float = 0.0
     interrupted: bool = False
+    left_out: LeftOut = field(default_factory=LeftOut)  # of the openings
 
     @property
     def estimate(self) -> statistics.Estimate:
@@ -109,7 +111,9 @@ class _Match:
 
     def run(self, threads: int, executor: Executor | None) -> MatchResult:
         """Play."""
-        games = play_match(self._config, self._config.games, threads, self._first, executor, self._say)
+        games = play_match(
+            self._config, self._config.games, threads, self._first, executor, self._say, self._result.left_out
+        )
         boards = executor.slots if isinstance(executor, RemoteExecutor) else threads
         try:
             self._play(games, 2 * boards)
@@ -193,7 +197,7 @@ class PairBlock:
     """Some pairs of a match that are to be played together, by number: plain data, for any process."""
 
     pairs: tuple[tuple[int, ...], ...]  # the games of each, the even number for the first player's White
-    openings: tuple[Opening | str, ...] = ()  # of each, or what is wrong with it; none where the seed says them
+    openings: tuple[Opening, ...] = ()  # of each; none where the seed says them
 
 
 class PlayedPairs(NamedTuple):
@@ -218,8 +222,6 @@ class BlockPlayer:
                 board, source = run.kept(lambda: self._set_up(run))
                 for index, numbers in enumerate(block.pairs):
                     opening = source.opening(numbers[0] // 2) if source is not None else block.openings[index]
-                    if isinstance(opening, str):
-                        raise OpeningError(opening)
                     pair = list[Game]()
                     for number in numbers:
                         game = None if run.is_stopped else board.play(number, opening, number % 2 == 0)
@@ -235,14 +237,6 @@ class BlockPlayer:
         return board, source
 
 
-def opening_or_fault(source: OpeningSource, pair: int) -> Opening | str:
-    """An opening of a file, which only this process may have; a fault in it is raised when it is its turn."""
-    try:
-        return source.opening(pair)
-    except OpeningError as error:
-        return str(error)
-
-
 def play_match(
     config: MatchConfig,
     games: int,
@@ -250,16 +244,19 @@ def play_match(
     first: int = 0,
     executor: Executor | None = None,
     say: Callable[[str], object] | None = None,
+    left_out: LeftOut | None = None,
 ) -> Generator[Game, None, None]:
     """Yield the games of a match from number `first` on, in order. Closing the iterator stops the match.
 
     `executor` plays `at_a_time` pairs at a time, a `RemoteExecutor` as many as it has slots; None for threads of
     this process. Games under way end at once when the match is stopped, in this process and on the workers of a
-    `RemoteExecutor`; what others still play is dropped. `say` gets a remark, or "". Raises what a board or an opening
-    raises, and WorkError.
+    `RemoteExecutor`; what others still play is dropped. `say` gets remarks, or "". All openings of a file are read
+    before the first game; the faulty ones are noted in `left_out`. Raises what a board or an opening raises, and
+    WorkError.
     """
     remote = executor if isinstance(executor, RemoteExecutor) else None
-    source = config.source() if config.openings else None
+    left_out = LeftOut() if left_out is None else left_out
+    source = config.source(left_out) if config.openings else None
     end, seconds = (games + 1) // 2, 0.0  # that a pair takes, once one has been played
 
     def blocks() -> Iterator[PairBlock]:
@@ -275,7 +272,7 @@ def play_match(
                 count = max(1, min(round(BLOCK_SECONDS / max(seconds, 1e-3)), most, MAX_PAIRS))
             pairs = range(pair, pair + count)
             numbers = tuple(tuple(range(max(2 * p, first), min(2 * p + 2, games))) for p in pairs)
-            openings = () if source is None else tuple(opening_or_fault(source, pair) for pair in pairs)
+            openings = () if source is None else tuple(map(source.opening, pairs))
             yield PairBlock(numbers, openings)
             pair = pairs.stop
 
@@ -284,7 +281,8 @@ def play_match(
         workers = executor or stack.enter_context(threads(count))
         run = stack.enter_context(begun())
         if say is not None:
-            say(_repeats(config, games, source))
+            for line in (*left_out.lines(), _repeats(config, games, source)):
+                say(line)
         play = BlockPlayer(config, run)
         if remote is None:
             results = ordered(workers, play, blocks(), AHEAD * count)

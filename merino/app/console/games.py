@@ -6,9 +6,9 @@ command such as "level 40 5 0"), `Clocks` (ms left, and moves made), and `Elo`.
 """
 
 import datetime
-import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -47,20 +47,18 @@ def whole_number(text: str, what: str, low: int, high: int, default: int | None 
     """The whole number in `text`; for an empty text `default`, if there is one. Raises UsageError."""
     if not text and default is not None:
         return default
-    if not text.isascii() or not text.isdigit() or not low <= (found := errors.number_of(text)) <= high:
-        raise UsageError(f"{what} must be a whole number from {low} to {high}")
-    return found
+    with suppress(ValueError):
+        if low <= (found := errors.whole_in(text)) <= high:
+            return found
+    raise UsageError(f"{what} must be a whole number from {low} to {high}")
 
 
 def _number(text: str, what: str, low: float, high: float) -> float:
     """The number in `text`; raises UsageError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
-        raise UsageError(f"{what} must be a number from {low:g} to {high:g}")
-    return value
+    with suppress(ValueError):
+        if low <= (value := errors.number_in(text)) <= high:
+            return value
+    raise UsageError(f"{what} must be a number from {low:g} to {high:g}")
 
 
 class Ending(NamedTuple):
@@ -301,11 +299,11 @@ def read_kept(text: str) -> ConsoleGame:
 
 def _kept(tags: Mapping[str, str], position: Position) -> ConsoleGame:
     """A game with what its tags say of it; raises KeyError, ValueError or MerinoError."""
-    if len(position.moves) != int(tags["PlyCount"]):
+    if len(position.moves) != errors.whole_in(tags["PlyCount"]):
         raise DamagedGameError(f"it has {len(position.moves)} of {tags['PlyCount']} plies")
     pace, person = pace_of(tags["Limit"]), SIDES[tags["Person"]]
     if not pace.per_move:
-        white, black, *made = map(int, tags["Clocks"].split())
+        white, black, *made = map(errors.whole_in, tags["Clocks"].split())
         if len(made) != 2 or min(made) < 0 or not all(0 <= left <= MAX_MS for left in (white, black)):
             raise ValueError(f"no clocks show {tags['Clocks'][:40]}")
         pace.left, pace.made = [white, black], made
@@ -317,7 +315,7 @@ def _kept(tags: Mapping[str, str], position: Position) -> ConsoleGame:
         is_forced=person is None,
         is_flipped=person == bitboard.BLACK,
         is_played=True,
-        strength=at_elo(int(tags["Elo"])) if "Elo" in tags else None,
+        strength=at_elo(errors.whole_in(tags["Elo"])) if "Elo" in tags else None,
         person=person,
     )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from merino.core.common import files, options
 from merino.core.common.command import LAB_ADDRESS, LAB_EXECUTOR, CommandError, UsageError, errors_named, loaded
+from merino.core.common.errors import number_in
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
@@ -166,10 +167,10 @@ def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str],
 
     def read(text: str) -> float:
         try:
-            value = float(text)
+            value = number_in(text)
         except ValueError:
             value = float("nan")
-        if not is_allowed(value) or value == float("inf"):
+        if not is_allowed(value):
             raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number {words}".rstrip())
         return value
 

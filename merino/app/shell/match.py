@@ -72,7 +72,7 @@ def run_match(words: Sequence[str]) -> int:
         raise fault
     names = [player.label for player in players]
     text = report.summary(names, str(config), config.conditions, result.tally, sprt, result.seconds)
-    _show(args, text, report.as_json(names, result.tally, sprt))
+    _show(args, text, report.as_json(names, result.tally, sprt) | result.left_out.as_json())
     return ended(args, result.interrupted, fault)
 
 

@@ -1,6 +1,8 @@
 """The base of all errors that are not faults of the program, and checks of the arguments that the library takes."""
 
+import math
 import operator
+import re
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -24,6 +26,8 @@ def _remade(kind: type[MerinoError], args: tuple[object, ...]) -> MerinoError:
 
 MAX_SHOWN = 60  # characters of what was given that an error shows
 MAX_DIGITS = 18  # of a number that is read: no bound has more
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -82,6 +86,20 @@ def _shown(value: object) -> str:
         return abridged(repr(value))
     except ValueError:  # Python writes no number of more than 4300 digits
         return "what has thousands of digits"
+
+
+def number_in(text: str) -> float:
+    """The number that a whole text is; raises ValueError for anything else, such as 0,5 or 3cp or 1_000 or nan."""
+    if _NUMBER.fullmatch(text) is None or math.isinf(value := float(text)):
+        raise ValueError(f"{abridged(text)!r} is no number")
+    return value
+
+
+def whole_in(text: str) -> int:
+    """The whole number that a text is, as of `number_of`; raises ValueError for anything else."""
+    if _WHOLE.fullmatch(text) is None:
+        raise ValueError(f"{abridged(text)!r} is not a whole number")
+    return number_of(text.removeprefix("+"))
 
 
 def number_of(digits: str) -> int:

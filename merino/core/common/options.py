@@ -17,7 +17,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from merino.core.common.errors import choice, instance, real_number, whole_number
+from merino.core.common.errors import choice, instance, number_in, real_number, whole_in, whole_number
 
 MOST = 10**9  # of a number without another bound
 
@@ -70,7 +70,7 @@ class OptionField(NamedTuple):
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
         try:
-            value = float("nan" if is_whole and not text.isdecimal() else text)
+            value = whole_in(text) if is_whole else number_in(text)
         except ValueError:
             value = float("nan")
         if is_whole and value > option.high >= MOST:
@@ -81,7 +81,7 @@ class OptionField(NamedTuple):
             other = f" or '{option.none}'" if option.none else ""
             wanted = f"{'a whole number' if is_whole else 'a number'} {bounds}{other}"
             raise argparse.ArgumentTypeError(f"'{text[:40]}' is not {wanted}")
-        return int(text) if is_whole else value
+        return value
 
     def check(self, value: Any) -> Any:
         """The value, a text of a choice as that choice; raises TypeError or ValueError unless the field can have it."""

@@ -6,11 +6,11 @@ of a match may be given have a word for it. Imports nothing heavy: the table is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from merino.core.common.about import AUTHOR, NAME, __version__
+from merino.core.common.errors import whole_in
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import DEFAULT_HASH_MB, DEFAULT_PROBE_DEPTH, MAX_HASH_MB, MAX_THREADS
 from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_ELO, at_elo, at_level
@@ -84,7 +84,6 @@ Value = int | bool | str | None
 Apply = Callable[[Any, Any], None]
 
 MAX_SEED = 2**31 - 1
-_NUMBER = re.compile(r"[+-]?[0-9]{1,4000}")  # longer ones are an error in Python
 EMPTY = "<empty>"  # how UCI writes an empty string
 _TRUTHS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 
@@ -151,9 +150,10 @@ class UciOption(NamedTuple):
             if text.lower() not in _TRUTHS:
                 raise OptionError(f"{self.name} must be true or false, not '{text[:40]}'")
             return _TRUTHS[text.lower()]
-        if not _NUMBER.fullmatch(text):
-            raise OptionError(f"{self.name} must be a number, not '{text[:40]}'")
-        return int(text)
+        try:
+            return whole_in(text)
+        except ValueError as error:
+            raise OptionError(f"{self.name} must be a number, not '{text[:40]}'") from error
 
     def clamp(self, value: Value) -> Value:
         """The value clamped to the bounds, if there are any."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import merino.eval.linear.terms  # noqa: F401  (fills the default set)
-from merino.core.common import about, files
+from merino.core.common import about, errors, files
 from merino.core.common.text import did_you_mean, in_one_line
 from merino.eval import evaluation, outlook
 from merino.eval.linear.phases import SUFFIXES, halves
@@ -38,7 +38,7 @@ _OUR_COMMENTS = re.compile(
     rf"(?:# validation error \d.*\n)?(?:# {re.escape(EARLIER)}\r?\n)?",
     re.MULTILINE,
 )
-_K_IN_COMMENT = re.compile(rf"^#(?! (?:{_ORIGINS}) ).*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
+_K_IN_COMMENT = re.compile(rf"^#(?! (?:{_ORIGINS}) ).*\bK (\d+(?:[.,]\d+)*)\b", re.MULTILINE)
 
 
 class WeightsError(evaluation.EvaluationError):
@@ -176,7 +176,7 @@ def k_in(text: str, source: str) -> float:
     in which `source` names the file.
     """
     found = _K_IN_COMMENT.search(text)
-    k = float(found[1]) if found else outlook.DEFAULT_K
+    k = _number(found[1], f"'{source}': K in a comment") if found else outlook.DEFAULT_K
     if k <= 0:
         raise WeightsError(f"'{source}': K {found[1] if found else k} in a comment is not above 0")
     return k
@@ -220,9 +220,9 @@ def names_like(path: Path) -> list[str]:
 
 def _number(text: str, where: str) -> float:
     try:
-        return float(text)
+        return errors.number_in(text)
     except ValueError as error:
-        raise WeightsError(f"{where}: {text[:40]!r} is no number") from error
+        raise WeightsError(f"{where}: {error}") from error
 
 
 def file_of(terms: TermSet) -> Path:

@@ -167,7 +167,7 @@ def _game(games: pgn_games.Games, index: int, number: int, colour: int, names: t
     title = " - ".join(name or "?" for name in names) + (f", {day}" if day.strip("?.") else "")
     first, plies = int(row["first"]), int(row["plies"])
     clocks = np.empty(plies)
-    _read_clocks(games.data, int(row["text"]), int(row["end"]), clocks)
+    read_clocks(games.data, int(row["text"]), int(row["end"]), clocks)
     return PlayerGame(
         number=number,
         title=title,
@@ -190,7 +190,7 @@ def _score(result: int, colour: int) -> float | None:
 
 
 @entry
-def _read_clocks(data, at, end, clocks):
+def read_clocks(data, at, end, clocks):
     """Fill float64[plies] with the seconds left behind each move of a game, NaN where there is no clock."""
     clocks[:] = np.nan
     _, _, at, _ = pgn_tokens.next_token(data, at, end)

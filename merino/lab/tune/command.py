@@ -44,7 +44,7 @@ def _methods(text: str) -> tuple[str, ...]:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    sizes = tuple(int(part) if part.isdecimal() else 0 for part in text.split(","))
+    sizes = tuple(map(errors.whole_in, text.split(",")))
     if not all(0 < size <= MAX_PARAMETERS for size in sizes):
         raise ValueError(f"'{text[:40]}' are not numbers of parameters, each at most {MAX_PARAMETERS}, such as 4,16")
     return sizes
@@ -274,7 +274,9 @@ def _tune(args: argparse.Namespace) -> int:
         file = _evaluation_file(path, wanted)
         if wanted.needs_file and files.is_there(file):
             raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
-        tuning.check_openings(wanted)  # or its file would refuse the tune with the right ones
+        left_out = tuning.check_openings(wanted)  # or its file would refuse the tune with the right ones
+        for line in () if args.quiet else left_out.lines():
+            print(line, file=sys.stderr)
         return _play(Tune.new(wanted), path, args)
 
 

@@ -221,7 +221,7 @@ def _read_line(line: str, where: str) -> TunedParameter:
         forms = "'name, start, min, max, c_end, r_end', or with int or float after the name"
         raise TuneError(f"{where}: expected {forms}; found {line[:60]!r}")
     try:
-        start, low, high, c_end, r_end = map(float, fields)
+        start, low, high, c_end, r_end = map(errors.number_in, fields)
         return check(TunedParameter(name, start, low, high, c_end, r_end, _TYPES[kind]), where)
     except ValueError as error:
         raise TuneError(f"{where}: {error}") from error

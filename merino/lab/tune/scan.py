@@ -19,6 +19,7 @@ import numpy as np
 
 from merino.app.console import shared
 from merino.app.shell import match as games
+from merino.core.common.errors import whole_in
 from merino.core.common.sealed import finite
 from merino.core.common.text import did_you_mean, rounded
 from merino.engine.search.parameters import current_name, parameters_for
@@ -235,9 +236,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _whole(text: str) -> int:
     try:
-        return int(text)
+        return whole_in(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number") from error
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _wholes(text: str) -> list[int]:

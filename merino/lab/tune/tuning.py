@@ -30,6 +30,7 @@ from merino.engine.search.parameters import parameters_for, tuned_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import default, from_identity
 from merino.formats.openings import Opening, OpeningError
+from merino.formats.sources import LeftOut
 from merino.lab import arrays as npz
 from merino.lab.tune import methods
 from merino.lab.tune.methods import METHODS, after, next_pair
@@ -39,7 +40,6 @@ from merino.match.config import Clock, MatchConfig, OpeningSource, TimeControl
 from merino.match.engines import NO_ANSWER, Program, TimedUci, board_of
 from merino.match.games import MatchError, Reason, seed_state
 from merino.match.players import OtherPlayer, OwnPlayer, Player
-from merino.match.runner import opening_or_fault
 from merino.match.statistics import Sprt
 
 log = logging.getLogger(__name__)
@@ -277,7 +277,7 @@ class TunePair(NamedTuple):
     """A pair of a tune to play: plain data, for any process."""
 
     pair: PairResult
-    opening: Opening | str | None = None  # a text says what is wrong with it; None where the seed says it
+    opening: Opening | None = None  # None where the seed says it
 
 
 class PairOutcome(NamedTuple):
@@ -355,8 +355,6 @@ def play_pair(configuration: Configuration, name: work.RunName, task: TunePair) 
             return PairOutcome(math.nan, "the tune was stopped")
         terms = terms_of(configuration, players_of(configuration, pair.plus, pair.minus))
         opening = task.opening or run.kept(terms.source).opening(pair.number)
-        if isinstance(opening, str):
-            raise OpeningError(opening)
         points = 0
         try:
             board = board_of(terms, run.stop_flag)
@@ -392,22 +390,19 @@ class _PairsToPlay:
             raise StopIteration
         if self._tune.configuration.openings is None:
             return TunePair(pair)
-        self._source = self._source or _source_of(self._tune.configuration)
-        return TunePair(pair, opening_or_fault(self._source, pair.number))
+        self._source = self._source or terms_of(self._tune.configuration, (OwnPlayer("+"), OwnPlayer("-"))).source()
+        return TunePair(pair, self._source.opening(pair.number))
 
 
-def _source_of(configuration: Configuration) -> OpeningSource:
-    """The openings of a tune; raises OpeningError."""
-    return terms_of(configuration, (OwnPlayer("plus"), OwnPlayer("minus"))).source()
-
-
-def check_openings(configuration: Configuration) -> None:
-    """Raise TuneError if a file of openings cannot be read or has none."""
+def check_openings(configuration: Configuration) -> LeftOut:
+    """What is left out of a file of openings; raises TuneError if it cannot be read or has none."""
+    left_out = LeftOut()
     try:
         if configuration.openings is not None:
-            _source_of(configuration)
+            terms_of(configuration, (OwnPlayer("plus"), OwnPlayer("minus"))).source(left_out)
     except OpeningError as error:
         raise TuneError(str(error)) from error
+    return left_out
 
 
 def play_tune(

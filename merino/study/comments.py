@@ -55,7 +55,7 @@ def _written(pattern: str) -> re.Pattern[bytes]:
 _HEAD = _written(rf"(?:^|(?<=\s)){about.NAME} \d\S*, .*? {_ACCOUNT}")
 _TAILS = (_written(rf"\[%eval [^]]*\](?P<own> {_TAIL})(?=\s|$)"), _written(rf"(?P<own>(?:^| ){_TAIL})\s*$"))
 _EVAL = _written(r"\[%eval [^]]*\]")
-_LINE_END, _SPACE_AT_END = re.compile(rb"[\r\n]"), re.compile(rb"(?:\r\n|\s)\Z")
+_LINE_END = re.compile(rb"[\r\n]")
 _BY = f"{about.NAME} {about.__version__}"
 
 
@@ -116,7 +116,8 @@ class _Edited:
 
     def exchange(self, start: int, stop: int, words: Sequence[str]) -> None:
         """Write words in the place of earlier ones, and of the space before those."""
-        self.put(len(_SPACE_AT_END.sub(b"", self.content[:start])), stop, words, is_apart=True)
+        space = 2 if self.content.endswith(b"\r\n", 0, start) else self.content[start - 1 : start].isspace()
+        self.put(start - space, stop, words, is_apart=True)
 
     def text(self) -> bytes:
         """The whole text."""
@@ -130,11 +131,15 @@ class _Edited:
 
 def _laid_out(pieces: Sequence[tuple[bytes, bool]], line_end: bytes) -> bytes:
     """Pieces as one text, each with whether a space is due before it."""
+    widths, width = list[int](), 0  # of each piece and what cannot be parted from it, up to the end of a line
+    for text, is_apart in reversed(pieces):
+        line = _LINE_END.split(text, maxsplit=1)[0]
+        widths.append(len(line) + (width if line == text else 0))
+        width = 0 if is_apart else widths[-1]
     found, column = list[bytes](), 0
-    for index, (text, is_apart) in enumerate(pieces):
+    for (text, is_apart), width in zip(pieces, reversed(widths), strict=True):
         if is_apart:
-            joined = b"".join([text, *(other for other, _ in takewhile(lambda each: not each[1], pieces[index + 1 :]))])
-            fits = column + 1 + len(_LINE_END.split(joined, maxsplit=1)[0]) <= pgn_text.WIDTH
+            fits = column + 1 + width <= pgn_text.WIDTH
             found.append(b" " if fits else line_end)
             column = column + 1 if fits else 0
         found.append(text)

@@ -86,6 +86,8 @@ def test_a_task_of_chess960_is_solved_by_castling(tmp_path, capsys):
         ("nonsense", "a FEN has 4 to 6 fields"),
         (f"{MATE_IN_ONE} bm Qd8;", "Qd8: "),
         (f"{MATE_IN_ONE} bm --;", "'--' is not a move"),
+        (f"{MATE_IN_ONE} bm 0-0;", "0-0: White has no right to castle kingside: king or rook has moved\n"),
+        (f"{MATE_IN_ONE} bm Ra6; id 1", "Ra6: the rook on d1 cannot reach a6; legal moves: Ra1, "),
         (f"{MATE_IN_ONE} bm Rd8 id x;", "'id' is not a move"),
         (f"{MATE_IN_ONE} dm 1.5;", "dm takes a number of moves, not '1.5'"),
         (f"{MATE_IN_ONE} 0 bm Rd8;", "no operation of EPD that ends with ';': '0 '"),

@@ -8,7 +8,7 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.console.explaining import read_positions, run_compare, run_explain, run_moves, take_fen
+from merino.app.console.explaining import position_of, read_positions, run_compare, run_explain, run_moves
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError
@@ -171,8 +171,8 @@ def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_
     "words", [[MIDDLEGAME, "Bxh6"], [*MIDDLEGAME.split(), "Bxh6"], [*MIDDLEGAME.split()[:4], "Bxh6"]]
 )
 def test_a_fen_may_be_quoted_or_not(words: list[str]) -> None:
-    fen, rest = take_fen(words)
-    assert Position(fen).fen().split()[:4] == MIDDLEGAME.split()[:4] and rest == ["Bxh6"]
+    position, rest = position_of(words, 1)
+    assert position.fen().split()[:4] == MIDDLEGAME.split()[:4] and rest == ["Bxh6"]
 
 
 def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, shell) -> None:

@@ -215,6 +215,8 @@ PASTED = [
     ("1. e4 {best by test} e5", "pgn", ["e4", "e5"]),
     (f"position fen {ENDGAME} moves c2d1 f4f3", "moves", ["Bd1", "f3"]),
     ("position startpos moves e2e4 e7e5", "moves", ["e4", "e5"]),
+    ("position startpos moves e2e4 e5 Nf3", "moves", ["e4", "e5", "Nf3"]),
+    ("position startpos", "fen", []),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from merino.core.board.fen import START_FEN, FenError, parse_fen, to_fen
 from merino.core.board.game import Position
 from merino.core.board.position import POSITION
-from merino.engine.notation.san import looks_like_fen
+from merino.engine.notation.positions import looks_like_fen, take_position
 from tests.boards import playouts, sparse
 
 CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R"
@@ -170,6 +170,48 @@ PATHS = [
 @pytest.mark.parametrize(("text", "is_fen"), PATHS)
 def test_a_path_of_eight_names_is_no_fen(text: str, is_fen: bool) -> None:
     assert looks_like_fen(text) == is_fen
+
+
+PAWN_UP = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+LICHESS = "https://lichess.org/analysis"
+GIVEN = [
+    (PAWN_UP, PAWN_UP, ""),
+    (f"{PAWN_UP} Kd2", PAWN_UP, "Kd2"),
+    ("4k3/8/8/8/8/8/4P3/4K3 w - - bm Kd2; id 5", PAWN_UP, "bm Kd2; id 5"),
+    ("startpos", chess.STARTING_FEN, ""),
+    ("position startpos", chess.STARTING_FEN, ""),
+    ("position startpos moves e2e4", "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1", ""),
+    (f"position fen {PAWN_UP} moves e2e4 e8e7 e4", "8/4k3/8/8/4P3/8/8/4K3 w - - 1 2", "e4"),
+    (f"fen {PAWN_UP}", PAWN_UP, ""),
+    (f"FEN: '{PAWN_UP}'", PAWN_UP, ""),
+    (f"fen={PAWN_UP}", PAWN_UP, ""),
+    (f"{LICHESS}/4k3/8/8/8/8/8/4P3/4K3_w_-_-_0_1", PAWN_UP, ""),
+    (f"{LICHESS}/standard/4k3/8/8/8/8/8/4P3/4K3_w_-_-_0_1#4", PAWN_UP, ""),
+    (f"{LICHESS}/fromPosition/4k3/8/8/8/8/8/4P3/4K3_w_-_-?color=black", PAWN_UP, ""),
+    ("https://lichess.org/editor/4k3/8/8/8/8/8/4P3/4K3%20w%20-%20-%200%201", PAWN_UP, ""),
+    ("https://www.chess.com/analysis?fen=4k3%2F8%2F8%2F8%2F8%2F8%2F4P3%2F4K3+w+-+-+0+1&flip=true", PAWN_UP, ""),
+    (
+        "http://127.0.0.1:8765/#fen=4k3/8/8/8/8/8/4P3/4K3%20w%20-%20-%200%201&moves=e2e4%20e8e7",
+        "8/4k3/8/8/4P3/8/8/4K3 w - - 1 2",
+        "",
+    ),
+]
+NOT_GIVEN = ["", "position", "fen", "e4", "moves e2e4", "https://lichess.org/abcdefgh", f"{LICHESS}/pgn/e4_e5"]
+POCKETS = [f"{LICHESS}/crazyhouse/rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR{end}_w_KQkq_-_0_1" for end in ("/", "[]")]
+
+
+@pytest.mark.parametrize(("text", "fen", "rest"), GIVEN)
+def test_a_position_is_read_however_it_is_given(text: str, fen: str, rest: str) -> None:
+    for words in ([text], text.split()):
+        given = take_position(words)
+        assert given is not None and given.position().fen() == fen and " ".join(given.rest) == rest
+    given = take_position([text, "knight to f3"])
+    assert given is not None and given.rest == [*rest.split(), "knight to f3"]
+
+
+@pytest.mark.parametrize("text", [*NOT_GIVEN, *POCKETS])
+def test_what_names_no_position_of_chess_is_none(text: str) -> None:
+    assert take_position([text] if text else []) is None
 
 
 def test_a_game_that_counts_beyond_all_bounds_has_fens_that_can_be_read() -> None:

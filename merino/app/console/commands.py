@@ -15,11 +15,12 @@ from merino.app.console.games import DRAW_AGREED, MAX_MOVES, Ending, Loaded, pac
 from merino.app.console.session import Session
 from merino.core.board import bitboard, perft
 from merino.core.board.fen import COLOUR_NAMES, FenError
-from merino.core.board.game import RESULTS, Position
+from merino.core.board.game import RESULTS
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import is_there, writing
 from merino.core.common.text import counted, did_you_mean, words_of
 from merino.engine.notation import san
+from merino.engine.notation.positions import read_position
 from merino.engine.report import static
 from merino.engine.report import text as report_text
 from merino.engine.search.limits import Limits
@@ -380,16 +381,10 @@ def set_board(session: Session, arguments: str) -> None:
     """
     if not arguments:
         raise UsageError("the FEN is missing")
-    _set_up(session, arguments.strip("\"'"))
-
-
-def _set_up(session: Session, fen: str) -> None:
-    """Start a game from a position; raises CommandError and then keeps the old game."""
-    try:
-        position = Position(fen)
-    except FenError as error:
-        raise CommandError(f"{error}") from error
-    session.go_on_with(Loaded(position, ""))
+    given = read_position(arguments.strip("\"'"))
+    if given.rest:
+        raise CommandError(f"'{' '.join(given.rest)[:60]}' after the position is not read")
+    session.go_on_with(Loaded(given.position(), ""))
     session.report_if_over()
 
 
@@ -457,10 +452,9 @@ def _nth_position(source: sources.Source, number: int) -> tuple[Loaded | None, i
     for line in (line for text in source.lines() for line in sources.decoded(text).splitlines()):
         count += bool(line.strip()) and not line.startswith(_COMMENTS)
         if count == number:
-            fields = line.split()
-            end = 6 if len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6]) else 4
-            position = Position(" ".join(fields[:end]))
-            return Loaded(position, f"Position {number}: {' '.join(fields[end:]) or position.fen()}"), count
+            given = read_position(line)
+            position = given.position()
+            return Loaded(position, f"Position {number}: {' '.join(given.rest) or position.fen()}"), count
     return None, count
 
 

@@ -6,7 +6,6 @@ and the search that a command line asks for.
 
 import argparse
 import json
-import re
 import shutil
 import sys
 import textwrap
@@ -22,12 +21,11 @@ import numpy as np
 
 from merino.app.console import shared, terminal
 from merino.app.console.session import Session
-from merino.core.board.fen import START_FEN
 from merino.core.board.game import START_NAME, Position
 from merino.core.board.move import Move
 from merino.core.common import errors, files
 from merino.core.common.command import CommandError, UsageError
-from merino.engine.notation import san
+from merino.engine.notation import positions, san
 from merino.engine.report import schema, static
 from merino.engine.report import text as report_text
 from merino.engine.search.limits import Limits
@@ -42,7 +40,6 @@ from merino.study.judge import Judge, by_search, judge_of
 
 MAX_COLUMNS = 100  # in a shell
 _OF_POSITIONS = ("sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
-_FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
 
 
 def evaluation_of(name: str | None, k: float | None = None, net: str | None = None) -> Evaluation:
@@ -62,17 +59,15 @@ def searcher_of(evaluation: Evaluation, hash_mb: int, threads: int) -> Searcher:
     return searcher
 
 
-def take_fen(words: Sequence[str]) -> tuple[str, list[str]]:
-    """The FEN that the words begin with, quoted or not, and the words after it; raises CommandError without one."""
-    if words and words[0] == START_NAME:
-        return START_FEN, list(words[1:])
-    if not words or not san.looks_like_fen(words[0]):
+def position_of(words: Sequence[str], number_of_moves: int = 0) -> tuple[Position, Sequence[str]]:
+    """The position that the words begin with, quoted or not, and so many moves after it.
+
+    Raises CommandError, UsageError and FenError.
+    """
+    given = positions.take_position(words)
+    if given is None:
         raise CommandError(f"{words[0][:60]!r} is not a FEN" if words else "the FEN is missing")
-    first, *rest = words
-    fields = first.split()
-    while rest and len(fields) <= len(_FIELDS) and re.fullmatch(_FIELDS[len(fields) - 1], rest[0]):
-        fields.append(rest.pop(0))
-    return " ".join(fields), rest
+    return given.position(), exactly(given.rest, number_of_moves)
 
 
 def read_positions(path: Path) -> list[Position]:
@@ -83,18 +78,18 @@ def read_positions(path: Path) -> list[Position]:
         reason = getattr(error if isinstance(error, OSError) else error.__cause__, "strerror", None)
         fault = f"'{path}' is not a FEN, and cannot be read as a file: {reason}" if reason else str(error)
         raise CommandError(fault) from error
-    positions = []
+    found = list[Position]()
     for number, line in enumerate(lines, start=1):
         if line.startswith("["):
             raise CommandError(f"'{path}' holds games; 'merino annotate' explains them move by move")
         if line.strip() and not line.startswith("#"):
             try:
-                positions.append(Position(take_fen(line.split())[0]))
+                found.append(positions.read_position(line).position())
             except errors.MerinoError as error:
                 raise CommandError(f"{path}:{number}: {error}") from error
-    if not positions:
+    if not found:
         raise CommandError(f"'{path}' holds no position")
-    return positions
+    return found
 
 
 class _Explaining(NamedTuple):
@@ -198,14 +193,13 @@ class Explainer:
             texts.append(f"{head}{self._text(report, self.args.pieces)}")
         self._say(found if is_list else found[0], f"\n\n{'-' * 79}\n\n".join(texts))
 
-    def explain_fen(self, words: Sequence[str]) -> None:
-        """Explain the position of the FEN that the words begin with, or the move after it; raises CommandError."""
-        fen, rest = take_fen(words)
-        setup = reporting.set_up(fen)
+    def explain_given(self, given: positions.Given) -> None:
+        """Explain a position, or the move after it; raises CommandError and FenError."""
+        setup, rest = reporting.set_up(given.fen), given.rest
         if setup.position is not None and rest:
-            self.explain_move(setup.position, *exactly(rest, 1))
+            self.explain_move(given.position(), *exactly(rest, 1))
         elif setup.position is not None:
-            self.explain_positions([setup.position], is_list=False)
+            self.explain_positions([given.position()], is_list=False)
         else:
             fault = f"The rules do not allow this position, so it has no moves and cannot be searched: {setup.fault}."
             if rest:
@@ -320,8 +314,8 @@ def run_explain(arguments: Sequence[str]) -> int:
     """Explain a FEN, each position of a file, or a move."""
     with _in_shell("explain", arguments) as explainer:
         words = explainer.args.words
-        if san.names_position(words[0]):
-            explainer.explain_fen(words)
+        if given := positions.take_position(words):
+            explainer.explain_given(given)
         elif len(words) > 1:
             raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
         else:
@@ -333,27 +327,22 @@ def run_compare(arguments: Sequence[str]) -> int:
     """Compare two moves in a position, or two files of weights."""
     with _in_shell("compare", arguments) as explainer:
         args, words = explainer.args, explainer.args.words
-        if san.names_position(words[0]):
-            fen, rest = take_fen(words)
-            explainer.compare_moves(Position(fen), exactly(rest, 2))
+        if positions.take_position(words):
+            explainer.compare_moves(*position_of(words, 2))
         elif len(words) < 2:
             raise UsageError("expected a FEN and two moves, or two weights files")
         elif args.weights or args.evalfile:
             raise UsageError("two weights files are compared without --weights and --evalfile")
         else:
             both = [evaluation_of(name, args.k) for name in words[:2]]
-            fen, rest = take_fen(words[2:] or [START_NAME])
-            exactly(rest, 0)
-            explainer.compare_evaluations(Position(fen), both, words[:2])
+            explainer.compare_evaluations(position_of(words[2:] or [START_NAME])[0], both, words[:2])
     return 0
 
 
 def run_moves(arguments: Sequence[str]) -> int:
     """Rank the legal moves of a FEN."""
     with _in_shell("moves", arguments) as explainer:
-        fen, rest = take_fen(explainer.args.words)
-        exactly(rest, 0)
-        explainer.rank_moves(Position(fen), explainer.args.static)
+        explainer.rank_moves(position_of(explainer.args.words)[0], explainer.args.static)
     return 0
 
 
@@ -394,8 +383,8 @@ def explain(session: Session, words: Sequence[str], evaluation: Evaluation | Non
         words = explainer.args.words
         if not words:
             explainer.explain_positions([session.position], is_list=False, with_board=False)
-        elif san.names_position(words[0]):
-            explainer.explain_fen(words)
+        elif given := positions.take_position(words):
+            explainer.explain_given(given)
         elif len(words) == 1 or san.looks_like_move(" ".join(words)):
             explainer.explain_move(session.position, " ".join(words))
         else:

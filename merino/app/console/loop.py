@@ -10,7 +10,7 @@ from merino.app.console.session import Session
 from merino.core.board.game import Position
 from merino.core.common import command, errors, files
 from merino.core.common.text import nearest
-from merino.engine.notation import san
+from merino.engine.notation import positions, san
 from merino.engine.search.limits import DEFAULT_HASH_MB
 from merino.engine.uci.options import open_weights
 from merino.engine.uci.runtime import Runtime
@@ -89,7 +89,7 @@ def _legal(session: Session) -> list[str]:
 
 def _explain_unknown(session: Session, word: str) -> str:
     shown = errors.abridged(word, MAX_SHOWN)
-    if san.looks_like_fen(word):
+    if positions.looks_like_fen(word):
         return "this looks like a FEN; type setboard before it"
     if san.looks_like_move(word):
         return f"{word} is a move, but what follows is none; type moves alone, as in e4 or 1. e4 e5"

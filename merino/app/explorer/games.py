@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import chess
 import chess.pgn
@@ -18,7 +17,7 @@ from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.errors import MerinoError, abridged
-from merino.engine.notation import san
+from merino.engine.notation import positions, san
 from merino.eval.evaluation import Evaluation
 from merino.formats import openings, pgn_games, pgn_text, pgn_tokens, sources
 from merino.formats.pgn_parts import GameSource, PgnPart, games_of
@@ -34,10 +33,6 @@ Data = dict[str, Any]  # as JSON
 _TAKEN = ("", "White to move", "castling as kings and rooks stand", "no en passant")  # for the fields of a FEN
 _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists that 'learn' keeps
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
-_LABELLED = re.compile(
-    r"(?:https?://.*?/|fen\s*[:=]\s*)?([\"'`]?)(?P<fen>(?:[1-8pnbrqk]+/){7}.*)\1", re.IGNORECASE | re.DOTALL
-)
-_UCI = re.compile(r"position\s+(?:startpos|fen\s+(?P<fen>.+?))(?:\s+moves\b(?P<moves>.*))?", re.DOTALL)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
 _PATH = re.compile(r"(?:[^\s']*[\\/])?sent-(\d+)\.pgn")  # of a file that is written here
@@ -116,18 +111,10 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Data:
     whole, text = text, text.strip().lstrip("\ufeff")
     if not text:
         raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
-    is_address = bool(_ADDRESS.match(text))
-    if is_address:
-        text = unquote(re.sub("[?#].*", "", text)).replace("_", " ")
-    if command := _UCI.fullmatch(text):
-        return _read("moves", _played(Position(command["fen"] or START_FEN), (command["moves"] or "").split()))
-    if labelled := _LABELLED.fullmatch(text):
-        text = labelled["fen"]
-    elif is_address:
+    if lines := _positions_in(text):
+        return _read_position(lines, free)
+    if _ADDRESS.match(text):
         raise RequestError("nothing is fetched from other sites: paste the FEN or the PGN that is shown there")
-    positions = _positions_in(text)
-    if positions:
-        return _read_position(positions, free)
     if text.startswith("[") or set(text) & set("{(;"):
         return _read_pgn(whole)
     listed = san.move_list(text)
@@ -192,24 +179,28 @@ def _point(position: Position, evaluation: Evaluation) -> dict[str, Any]:
 def _positions_in(text: str) -> list[str]:
     """The positions of a text, without comments and the results before them; none where it begins with none."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    positions = [_RESULT.sub("", line, count=1) for line in lines]
-    return positions if positions and san.looks_like_fen(positions[0]) else []
+    lines = [_RESULT.sub("", line, count=1) for line in lines]
+    return lines if lines and positions.take_position([lines[0]]) else []
 
 
 def _read_position(lines: Sequence[str], free: bool) -> Data:
-    fen, rest = openings.epd_parts(lines[0])
-    remarks = [f"the first of {len(lines)} lines"] * (len(lines) > 1) + [rest] * bool(rest)  # the operations of an EPD
-    fields = fen.split()
+    given = positions.read_position(lines[0])
+    if not given.moves:
+        fen, rest = openings.epd_parts(" ".join([given.fen, *given.rest]))
+        given = given._replace(fen=fen, rest=rest.split())
+    remarks = [f"the first of {len(lines)} lines"] if len(lines) > 1 else []
+    remarks += [] if given.moves else [" ".join(given.rest)]  # the operations of an EPD
+    fields = given.fen.split()
     if taken := _TAKEN[len(fields) :]:
-        fen = san.completed(fields)
+        given = given._replace(fen=positions.completed(fields))
         remarks.append(f"not in the text: {', '.join(taken)}")
     try:
-        fen = Position(fen).fen()
+        game = _played(given.position(), given.rest if given.moves else [])
     except FenError:
         if not free:
             raise
-        fen = reporting.set_up(fen).fen
-    return _read("fen", _game(fen), "; ".join(remarks) or None)
+        game = _game(reporting.set_up(given.fen).fen)
+    return _read("moves" if given.moves else "fen", game, "; ".join(filter(None, remarks)) or None)
 
 
 def _played(start: Position, texts: list[str]) -> Data:

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from merino.app.console import explaining, shared
-from merino.core.board import game, position
-from merino.core.board.fen import START_FEN, FenError, parse_fen
+from merino.core.board import position
+from merino.core.board.fen import FenError, parse_fen
+from merino.core.board.game import START_NAME
 from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.common import command, files, terminal
 from merino.core.common.text import as_word, did_you_mean
 from merino.core.compiled.jit import CACHE
-from merino.engine.notation.san import names_position
+from merino.engine.notation.positions import take_position
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
@@ -44,7 +45,7 @@ def perft(arguments: list[str]) -> int:
     parser.add_argument("depth", metavar="N", type=shared.whole(1, MAX_DEPTH), help=f"depth in plies, 1 to {MAX_DEPTH}")
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     args = parser.parse_args(arguments)
-    print_divide(game.Position(" ".join(args.fen) or START_FEN), args.depth, print)
+    print_divide(explaining.position_of(args.fen or [START_NAME])[0], args.depth, print)
     return 0
 
 
@@ -266,10 +267,11 @@ def _to_begin_with(words: list[str]) -> tuple[str | None, bool, Path | None]:
     """What the page begins with: a text as if typed, whether the rules do not allow it, and a file of games."""
     if not words:
         return None, False, None
-    if names_position(words[0]):
-        fen, rest = explaining.take_fen(words)
-        explaining.exactly(rest, 0)
-        setup = set_up(fen)
+    if given := take_position(words):
+        explaining.exactly(given.rest, 0)
+        setup = set_up(given.fen)
+        if setup.position is not None and given.moves:
+            return f"position fen {setup.fen} moves {' '.join(given.moves)}", False, None
         return setup.fen, setup.position is None, None
     if len(words) > 1:
         raise command.UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")

@@ -1,4 +1,4 @@
-"""Moves, lines, scores and positions as people write them: SAN, coordinates, figurines or words.
+"""Moves, lines and scores as people write them: SAN, coordinates, figurines or words.
 
 The rules are python-chess's.
 
@@ -7,8 +7,7 @@ The rules are python-chess's.
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import chess
@@ -20,7 +19,6 @@ from merino.core.common.errors import MerinoError, instance, whole_number
 from merino.engine.notation.refusals import MoveRequest, Refusal, why_not
 from merino.engine.search.limits import Line, Score, pawns
 
-_FEN_SLASHES = 7
 COUNT_WIDTH = 5  # of a number of nodes
 _BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
 _NOTATION = re.compile(
@@ -233,27 +231,6 @@ def _in_letters(text: str) -> str:
         return text
     takes = "x" if found["how"] in ("takes", "captures", "x") else ""
     return f"{_PIECE_NAMES[found['piece']]}{found['origin'] or ''}{takes}{found['to']}"
-
-
-def looks_like_fen(text: str) -> bool:
-    """Whether a text begins with the board of a FEN, and not with a path in as many folders."""
-    board = (text.split(maxsplit=1) or [""])[0]
-    return board.count("/") == _FEN_SLASHES and not board.startswith(("/", "~")) and "." not in board
-
-
-def names_position(text: str) -> bool:
-    """Whether a text begins with the board of a FEN, or is the name of the usual start."""
-    return text == game.START_NAME or looks_like_fen(text)
-
-
-def completed(fields: Sequence[str]) -> str:
-    """The FEN that begins with these fields: White to move, castling as kings and rooks stand, no en passant."""
-    placed = chess.Board(None)
-    with suppress(ValueError):  # the reader of FENs says what is wrong
-        placed.set_board_fen(fields[0])
-    placed.castling_rights = chess.BB_CORNERS
-    placed.castling_rights = placed.clean_castling_rights()
-    return " ".join([*fields, *placed.fen().split()[len(fields) :]])
 
 
 def score_text(score: Score, turn: int) -> str:

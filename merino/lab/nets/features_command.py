@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from merino.app.console import explaining, shared
 from merino.core.board.bitboard import SQUARE_NAMES
-from merino.core.board.fen import START_FEN
-from merino.core.board.game import Position
+from merino.core.board.game import START_NAME
 from merino.core.common import command
 from merino.eval.net import blocks, features, network, updates
 from merino.lab.nets import feature_costs
@@ -45,10 +44,7 @@ def run_features(arguments: Sequence[str]) -> int:
 
 
 def _print_active(wanted: features.FeatureSet, args: argparse.Namespace) -> None:
-    fen, rest = explaining.take_fen(args.fen or START_FEN.split())
-    position = Position(fen)
-    if rest:
-        raise command.UsageError(f"expected one FEN, not also '{' '.join(rest)[:40]}'")
+    position, _ = explaining.position_of(args.fen or [START_NAME])
     white, black = wanted.active(position.record)[0]
     reason = updates.obstacle(wanted)
     if args.json:

@@ -117,6 +117,18 @@ def test_outputs_are_checked_before_the_work(folder, capsys, name):
     assert not list(folder.glob("*.new*"))
 
 
+@pytest.mark.parametrize(
+    "line", ["annotate ?", "learn ?", "explain ?", "epd ?", "positions ?", "explorer ?", "points ?"]
+)
+def test_a_web_page_is_no_file_of_games(line, folder, capsys):
+    for content in (b"<!DOCTYPE html>\n<p>1. e4 e5 1-0", b'\xef\xbb\xbf\n<html lang="en">\n\n[Event "x"]\n\n1. e4 *\n'):
+        Path("page.pgn").write_bytes(content)
+        assert main(line.replace("?", "page.pgn").split()) == 1
+        assert capsys.readouterr().err.endswith(
+            "page.pgn' is a web page: save the games or positions that it offers instead\n"
+        )
+
+
 # Lines that would lose a file: what they write is read by them, or written twice.
 LOSING = (
     "positions games.pgn --out ./games.pgn",

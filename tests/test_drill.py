@@ -1,5 +1,6 @@
 """Practice: mistakes become exercises only where one move is clearly best, their kinds, and when they come again."""
 
+import html
 import io
 import json
 import re
@@ -37,6 +38,7 @@ GAME = """[White "Me"]
 1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1
 
 """
+PAWN_MOVED = "rnbqkbnr/pppppppp/8/8/8/P7/1PPPPPPP/RNBQKBNR b KQkq - 0 1"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -107,6 +109,47 @@ def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, sec
 
     found = drill.exercises_of(games_with(tmp_path, "Me"), default(), judge_from(analyse))
     assert [one.solution for one in found] == ["Ra8#"] * is_asked
+
+
+@pytest.fixture
+def in_64ths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected scores are scores in 64ths, and so are the limits of the choice, which floats then meet exactly."""
+    limits = (("MIN_EXPECTED", 24), ("MIN_LEAD", 8), ("_SCAN_LOSS", 4))
+    for name, least in limits:
+        monkeypatch.setattr(drill, name, least / 64)
+    monkeypatch.setattr(drill.annotation, "MISTAKE", 4 / 64)
+    monkeypatch.setattr(drill.choice, "expected_scores", lambda scores, _: scores / 64)
+
+
+@pytest.mark.parametrize(("best", "second", "played", "is_asked"), [(24, 16, 20, True), (23, 10, 10, False)])
+@pytest.mark.parametrize("less", [(0, 0), (1, 0), (0, 1)])  # of the lead, of the loss
+def test_a_mistake_is_asked_for_from_the_least_loss_and_lead_on(
+    tmp_path, quick_look, in_64ths, best, second, played, is_asked, less
+) -> None:
+    quick_look([300, -300, -300])
+
+    def analyse(position: Position, _: Limits, lines: int = 1) -> list[Line]:
+        if lines == 2:
+            moves = map(position.parse_uci, ["a1a8", "g2g3"])
+            return [line_of(score, move) for score, move in zip((best, second + less[0]), moves, strict=True)]
+        return [line_of(64 - played - less[1], position.parse_uci("h7h6"))]
+
+    exact = {"expected": lambda score: int(score) / 64, "sober": lambda score, _: 100 * int(score)}
+    found = drill.exercises_of(games_with(tmp_path, "Me"), default(), replace(judge_from(analyse), **exact))
+    assert len(found) == (is_asked and less == (0, 0))
+    assert [(one.loss, one.solution) for one in found] in ([], [(4 / 64, "Ra8#")])
+
+
+@pytest.mark.parametrize(("before", "after", "is_judged"), [(20, 16, True), (19, 10, False), (20, 17, False)])
+@pytest.mark.parametrize(("player", "sign"), [("Me", 1), ("You", -1)])
+def test_a_quick_look_finds_mistakes_from_the_least_loss_and_chance_on(
+    tmp_path, quick_look, in_64ths, player, sign, before, after, is_judged
+) -> None:
+    judged = list[str]()
+    quick_look([sign * before, sign * (after if player == "Me" else before), sign * after])
+    judge = judge_from(lambda position, *_: judged.append(position.fen()) or [])
+    assert drill.exercises_of(games_with(tmp_path, player), default(), judge) == []
+    assert len(judged) == is_judged
 
 
 def line_of(score: int, move: int) -> Line:
@@ -263,6 +306,33 @@ def test_exercises_are_exported_as_other_programs_read_them() -> None:
     assert [node.san() for node in game.variations] == ["Ra8#", "h3"] and one.why in game.variations[0].comment
     lines = drill.as_anki([one]).splitlines()
     assert lines[0] == "#separator:tab" and lines[-1].count("\t") == 2 and one.fen in lines[-1]
+
+
+def test_what_a_player_of_black_missed_is_exported_whole() -> None:
+    fen, reason = "r5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1", 'a {pin} & <b>"two"</b>\tx'
+    one = replace(exercise(fen, "Ra1#"), played="h6", number="1...", reason=reason, refutation=("Kf1",))
+    question, answer, tags = drill.as_anki([exercise(), one]).splitlines()[-1].split("\t")
+    assert html.unescape(answer) == one.why.replace("\t", " ") and tags == "merino mate-missed"
+    assert fen in question and question.endswith("<br>Black to move; you played h6.")
+    assert set(re.findall("<.*?>", question + answer)) == {"<pre>", "</pre>", "<br>"}
+    game = chess.pgn.read_game(io.StringIO(drill.as_pgn([one])))
+    assert game is not None and not game.errors and game.comment == "You played 1...h6. What is better?"
+    assert [game.headers[name] for name in ("Event", "Site", "White")] == [
+        "Exercise 1: mate missed",
+        "game 3",
+        "Me - You",
+    ]
+    right, wrong = game.variations
+    assert (right.san(), right.nags, wrong.san(), wrong.nags) == ("Ra1#", set(), "h6", {chess.pgn.NAG_MISTAKE})
+    assert right.comment == one.why.replace("}", ")").replace("\t", " ") and wrong.variations[0].san() == "Kf1"
+
+
+@pytest.mark.parametrize(("fen", "move"), [(chess.STARTING_FEN, "a3"), (PAWN_MOVED, "a6")])
+def test_what_a_move_leaves_is_that_of_its_player(fen: str, move: str) -> None:
+    one = replace(exercise(fen, "Nc6" if " b " in fen else "Nc3"), played="h5")
+    judge = judge_from(lambda position, *_: [line_of(-400, position.legal_moves[0])])  # for the other side
+    left = 1 - judge.expected(Score(-400))
+    assert left > 0.6 and drill.reply_to(one, move, judge).sentence.endswith(f"leaves you {left:.0%} of the points.")
 
 
 def test_names_with_quotes_stay_one_value_in_a_study() -> None:

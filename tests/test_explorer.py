@@ -178,8 +178,11 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     assert refused(post(page, "move", fen=start, moves=["e2e5"], move="e4")).startswith("e2e5 is not")
     assert "without a file of games" in refused(page.get("/api/games"))
     assert refused(post(page, "game", text=" ")) == "the text is not a game"
-    utf_16 = of_bytes(PGN.encode("utf-16"))
-    assert refused(post(page, "games", content=utf_16, at=0)) == "the file is UTF-16 text: save it as UTF-8"
+    for content, fault in (
+        (PGN.encode("utf-16"), "is UTF-16 text: save it"),
+        (b"<HTML>1. e4 *", "is a web page: save"),
+    ):
+        assert refused(post(page, "games", content=of_bytes(content), at=0)).startswith(f"the file {fault}")
     assert "e2e5" in refused(post(page, "line", fen=start, line=["e2e5"]))
     assert "breaks the rules" in refused(post(page, "read", text="Bg6", free=True))
     moves: list[Any] = [{"uci": "e2e4"}]
@@ -833,6 +836,20 @@ def test_learning_stopped_before_it_has_a_result_says_only_that(tmp_path: Path) 
     stop.set()
     with pytest.raises(RequestError, match=r"^stopped$"):
         learn(Fields(body), ServerState(), lambda _: None, stop)
+
+
+def test_games_of_several_files_have_room_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(games, "MAX_SENT", 2 * len(PGN))
+    for count in (1, 2, 3):
+        fields = Fields({"files": [{"name": f"{number}.pgn", "text": PGN} for number in range(count)]})
+        if count <= 2:
+            with games.sent_games(fields) as sent:
+                assert [path.read_text() for path in sent.paths] == count * [PGN]
+        else:
+            with pytest.raises(RequestError, match="the games are longer than"), games.sent_games(fields):
+                pass
+    with pytest.raises(RequestError, match="'text' is longer than"), games.sent_games(Fields({"text": 3 * PGN})):
+        pass
 
 
 def test_a_match_reports_each_game_and_goes_on_when_its_tab_closes(page: TestClient) -> None:

@@ -209,8 +209,8 @@ class Source:
         head = self._text.read(_SNIFFED)
         if not opener and _is_of_kind(head, kind):
             raise SourceError(f"{name_of(path, quoted=True)} is compressed: let its name end in {kind}")
-        if files.is_utf_16(head):
-            raise SourceError(f"{name_of(path, quoted=True)} {files.IN_UTF_16}")
+        if reason := files.strange(head):
+            raise SourceError(f"{name_of(path, quoted=True)} {reason}")
         self.head = head.removeprefix(_BYTE_ORDER_MARK)
         self.mark = head[: len(head) - len(self.head)]
         self.begins: int | None = None if opener or self.is_passing else len(self.mark)

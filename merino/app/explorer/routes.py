@@ -115,8 +115,8 @@ def list_file(fields: Fields, state: ServerState) -> Message:
 def list_text(fields: Fields, _: ServerState) -> Message:
     """POST /api/games: the games of a piece of a file that begins at its offset `at`; with `more` the file goes on."""
     at, more, content = fields.number("at", 0, MAX_OFFSET) or 0, fields.flag("more"), fields.content()
-    if at == 0 and files.is_utf_16(content):
-        raise RequestError(f"the file {files.IN_UTF_16}")
+    if at == 0 and (reason := files.strange(content)):
+        raise RequestError(f"the file {reason}")
     games, after = list_games(content, at, goes_on=more)
     return {"games": [vars(game) for game in games], "next": after if more else None}
 

@@ -36,7 +36,7 @@ HEAD_BYTES = 1 << 10  # that show what kind of file it is
 _PIECE_BYTES = 1 << 20  # read at a time
 _MAX_NAME = 60  # characters of it in an error
 _IMPOSSIBLE = "no file can have such a name"
-IN_UTF_16 = "is UTF-16 text: save it as UTF-8"
+_WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 # eight plain characters, as text begins; no packed position does
 _UTF_16 = re.compile(rb"(?:\xff\xfe)?(?:[\t\r\n -~]\0){8}|(?:\xfe\xff)?(?:\0[\t\r\n -~]){8}")
 _OPENED_BY_THE_SHELL = re.compile(r"/(dev|proc/self)/fd/\d+")
@@ -211,8 +211,8 @@ def read_user_text(path: Path, kind: Kind | Callable[[bytes], Kind], errors: str
 
 def text_of(content: bytes, path: Path, errors: str = "strict") -> str:
     """The text of what was read from this file, as of `read_user_text`; raises OSError."""
-    if is_utf_16(content):
-        raise _refusal(f"it {IN_UTF_16}", path)
+    if reason := strange(content):
+        raise _refusal(f"it {reason}", path)
     try:
         text = content.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
@@ -220,8 +220,15 @@ def text_of(content: bytes, path: Path, errors: str = "strict") -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def strange(head: bytes) -> str:
+    """What a file that begins with these bytes is instead of text to be read, and what to do; "" for such text."""
+    if is_utf_16(head):
+        return "is UTF-16 text: save it as UTF-8"
+    return "is a web page: save the games or positions that it offers instead" if _WEB_PAGE.match(head) else ""
+
+
 def is_utf_16(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is text in UTF-16, which is not read: IN_UTF_16 says so."""
+    """Whether a file that begins with these bytes is text in UTF-16, which is not read."""
     return _UTF_16.match(head) is not None
 
 

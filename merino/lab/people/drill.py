@@ -268,7 +268,8 @@ def as_anki(exercises: Sequence[Exercise]) -> str:
         side = "White" if exercise.board.turn else "Black"
         board = "<br>".join(str(exercise.board).splitlines())
         question = f"<pre>{board}</pre>{exercise.fen}<br>{side} to move; you played {html.escape(exercise.played)}."
-        lines.append(f"{question}\t{html.escape(exercise.why)}\tmerino {exercise.kind.replace(' ', '-')}")
+        answer = html.escape(" ".join(exercise.why.split()))
+        lines.append(f"{question}\t{answer}\tmerino {exercise.kind.replace(' ', '-')}")
     return "\n".join(lines) + "\n"
 
 

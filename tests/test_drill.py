@@ -134,8 +134,8 @@ def test_a_mistake_is_asked_for_from_the_least_loss_and_lead_on(
             return [line_of(score, move) for score, move in zip((best, second + less[0]), moves, strict=True)]
         return [line_of(64 - played - less[1], position.parse_uci("h7h6"))]
 
-    exact = {"expected": lambda score: int(score) / 64, "sober": lambda score, _: 100 * int(score)}
-    found = drill.exercises_of(games_with(tmp_path, "Me"), default(), replace(judge_from(analyse), **exact))
+    judge = replace(judge_from(analyse), expected=lambda score: int(score) / 64)
+    found = drill.exercises_of(games_with(tmp_path, "Me"), default(), judge)
     assert len(found) == (is_asked and less == (0, 0))
     assert [(one.loss, one.solution) for one in found] in ([], [(4 / 64, "Ra8#")])
 

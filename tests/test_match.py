@@ -358,7 +358,7 @@ def own_board(early: tuple[int, int] = (0, 0), is_mad: bool = True, **rules: int
     sides = OwnPlayer("a", MaterialEvaluation(values)), OwnPlayer("b", MaterialEvaluation(second))
     adjudication, random_moves = Adjudication(**{"longest": 6, **rules}), RandomMoves(*early, seed=4)
     flag = np.zeros(1, dtype=np.uint64)
-    return engines.CompiledBoard(sides, TimeControl(depth=1), adjudication, flag, random_moves)
+    return engines.CompiledBoard(sides, TimeControl(depth=1, hash=1), adjudication, flag, random_moves)
 
 
 @pytest.mark.parametrize("is_first_white", [True, False])

@@ -280,7 +280,7 @@ def noted(monkeypatch) -> list[tuple[int, Opening, bool]]:
 
     monkeypatch.setattr(runs.Run, "is_stopped", property(lambda self: bool(is_over) or run(self)))
     monkeypatch.setattr("merino.match.engines.board_of", lambda *_: SimpleNamespace(play=play, stop=str, close=str))
-    monkeypatch.setattr(MatchConfig, "source", lambda _: SimpleNamespace(opening=opening_of))
+    monkeypatch.setattr(MatchConfig, "source", lambda *_: SimpleNamespace(opening=opening_of))
     return played
 
 

@@ -9,6 +9,7 @@ import argparse
 import io
 import logging
 import random
+import re
 import sys
 import time
 from collections import Counter
@@ -37,7 +38,7 @@ RULES: dict[str, Callable[[str], str]] = {
     "no empty line behind a game": str.rstrip,
     "text before a game": lambda text: f"The best game, they say\n\n{text}",
     "a result without a blank": lambda text: text[::-1].replace(" ", "", 1)[::-1],
-    "a variation that is never closed": lambda text: text.rstrip()[:-4].rstrip("1/2-0 ") + " (1. a3\n\n",
+    "a variation that is never closed": lambda text: re.sub(r"\S+\s*$", "(1. a3\n\n", text),
 }
 
 

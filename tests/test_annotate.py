@@ -429,6 +429,11 @@ def test_what_nobody_asked_to_change_stays_byte_for_byte(layout: str, tmp_path: 
 
 
 def test_a_game_that_would_read_otherwise_is_copied_and_named(game_file: Path, monkeypatch, capsys) -> None:
+    text = game_file.read_text()
+    game_file.write_text("1. g4 (1. d4 d5\n\n1. c4 e5 *\n")
+    assert annotated(str(game_file)) == 1
+    assert "game 2 of 2, ? - ?, line 3: with comments it would be read as 1 game, not 2" in capsys.readouterr().err
+    game_file.write_text(text)
     monkeypatch.setattr("merino.study.annotated_files.write_comments", lambda source, *_: source.content + b" Nf6 *")
     assert annotated(str(game_file)) == 1
     found = capsys.readouterr()

@@ -134,7 +134,7 @@ def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> 
         return Limits(movetime=min(MAX_MS, max(1, int(rest))))
 
     played = 0  # the plies up to the end of the present game
-    for source, following in zip(games, [*games[1:], None], strict=True):
+    for number, source in enumerate(games, start=done):
         played += len(source.moves)
         if source.fault or not source.moves:
             yield AnnotatedGame(source, (), source.content)
@@ -148,7 +148,7 @@ def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> 
         except (KeyboardInterrupt, errors.StudyError) as error:
             end = error
         text = write_comments(source, moves, request.how, request.sources.encoding)
-        if fault := _misread(source, text, following.content if following else b""):
+        if fault := _misread(request.sources.games, number, text):
             yield AnnotatedGame(replace(source, fault=fault), (), source.content, end is None)
         else:
             yield AnnotatedGame(source, moves, text, end is None, request.judging)
@@ -158,9 +158,10 @@ def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> 
             return
 
 
-def _misread(source: GameSource, text: bytes, following: bytes) -> str:
-    """How the text of a game, before the game that follows, would be read otherwise than its source; "" if not."""
-    before, after = (list(map(_reading, games_of(each + following))) for each in (source.content, text))
+def _misread(games: Sequence[GameSource], number: int, text: bytes) -> str:
+    """How a game with this text, between its neighbours, would be read otherwise than it is; "" if not."""
+    first, last = (b"".join(each.content for each in part) for part in (games[:number][-1:], games[number + 1 :][:1]))
+    before, after = (list(map(_reading, games_of(first + each + last))) for each in (games[number].content, text))
     if len(before) != len(after):
         return f"with comments it would be read as {counted(len(after), 'game')}, not {len(before)}"
     changed = [name for ours, theirs in zip(before, after, strict=True) for name in ours if ours[name] != theirs[name]]

@@ -217,6 +217,8 @@ def _comment_move(
     best = annotated.better.best[:LINE] if grade is not None else ()
     if best and any(_first_move(source, each, position) == best[0] for each in variations if each is not own_line):
         best = ()  # the line is there
+    elif variations and variations[-1][-1].kind != pgn_tokens.CLOSING:
+        best = ()  # it would be part of a line that nothing closes
     is_marked = _put_sign(edited, group, annotated, own)
     words = _words(annotated, is_marked, san(position, best[0]) if best else "").split()
     anchor = group[len(list(takewhile(_is_sign, group[1:])))]

@@ -215,7 +215,7 @@ def test_the_two_games_of_a_pair_have_its_opening_and_both_colours(points: tuple
         return SimpleNamespace(reason=Reason.CHECKMATE, points=points[given[0]])
 
     monkeypatch.setattr(tuning, "board_of", lambda *_: SimpleNamespace(play=game, stop=str, close=str))
-    monkeypatch.setattr(config.MatchConfig, "source", lambda _: SimpleNamespace(opening=opening_of))
+    monkeypatch.setattr(config.MatchConfig, "source", lambda *_: SimpleNamespace(opening=opening_of))
     task = tuning.TunePair(rules.PairResult(7, *(np.array([17.0, 200.0]),) * 2, math.nan))
     with work.begun() as run:
         assert tuning.play_pair(configuration(), run, task).y == sum(points) - 2
@@ -225,7 +225,7 @@ def test_the_two_games_of_a_pair_have_its_opening_and_both_colours(points: tuple
 @pytest.mark.parametrize("done", [0, 1, 3])
 @pytest.mark.parametrize("openings", [None, "o.epd"])
 def test_a_tune_goes_on_with_the_pairs_that_were_handed_out_and_their_openings(done, openings, tmp_path, monkeypatch):
-    monkeypatch.setattr(config.MatchConfig, "source", lambda _: SimpleNamespace(opening=opening_of))
+    monkeypatch.setattr(config.MatchConfig, "source", lambda *_: SimpleNamespace(opening=opening_of))
     tune, played = tuning.Tune.new(configuration(9, openings=openings)), []
     asked = [pair.number for pair in iter(tune.ask, None)]
     for _ in range(done):

@@ -434,7 +434,9 @@ def test_an_option_is_found_in_any_case_and_its_value_clamped(engine):
     engine.send("setoption name Move Overhead value 50")
 
 
-@pytest.mark.parametrize("option", [option for option in options.OPTIONS.values() if option.bounds], ids=str)
+@pytest.mark.parametrize(
+    "option", [option for option in options.OPTIONS.values() if option.bounds], ids=lambda option: option.name
+)
 def test_a_value_below_the_least_or_above_the_greatest_becomes_that_one(option):
     low, high = option.bounds
     given = (low - 1, low, low + 1, high - 1, high, high + 1, -(10**18), 10**18, -0)

@@ -12,7 +12,6 @@ from urllib.request import url2pathname, urlopen
 import pytest
 import uvicorn
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
 from merino.app.explorer import serving as serving_module
 from merino.app.explorer.app import create_app
@@ -105,14 +104,14 @@ def test_a_client_that_leaves_causes_no_traceback(capfd: pytest.CaptureFixture[s
     assert capfd.readouterr().err == ""
 
 
-def test_a_message_that_is_no_text_closes_its_socket_without_a_word(capfd, serving: Serving) -> None:
-    address = f"ws://127.0.0.1:{serving.port}/ws/search?token={serving.token}"
+def test_a_message_that_is_no_text_closes_its_socket_without_a_word(server: Server) -> None:
     for message in ("\xff", "\xed\xa0\x80"):
-        with connect(address) as client, pytest.raises(ConnectionClosed) as caught:
+        with server.websocket("search") as client, pytest.raises(ConnectionClosed) as caught:
             client.send(message.encode("latin-1"), text=True)
             client.recv(timeout=20)
         assert caught.value.rcvd is not None and caught.value.rcvd.code == 1007
-    assert capfd.readouterr().err == ""
+    server.answer_seconds()
+    assert server.new_errors() == ""
 
 
 def test_the_link_with_the_token_is_opened_by_a_file_that_nobody_else_may_read(tmp_path, monkeypatch, capfd) -> None:

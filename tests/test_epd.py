@@ -6,7 +6,8 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.board.move import Move
-from merino.formats.openings import read_task
+from merino.formats.openings import FileOpenings, read_task
+from merino.formats.sources import LeftOut
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -"
 
@@ -105,3 +106,12 @@ def test_a_wrong_line_is_named_and_the_others_are_solved(line, fault, tmp_path, 
     assert said.err.startswith(f"{file}:3: ")
     assert fault in said.err
     assert said.err.count("\n") == 1
+
+
+def test_an_opening_with_a_counter_that_is_no_number_is_left_out(tmp_path):
+    path, left_out = tmp_path / "some.epd", LeftOut()
+    path.write_text("4k3/8/8/8/8/8/8/4K2R w K - hmvc 3; fmvn 7/;\n4k3/8/8/8/8/8/8/4K2R w K - hmvc 3; fmvn 7;\n")
+    assert [FileOpenings(path, 1, left_out=left_out).opening(number).fen for number in range(2)] == [
+        "4k3/8/8/8/8/8/8/4K2R w K - 3 7"
+    ] * 2
+    assert "move number '7/'" in left_out.lines()[0]

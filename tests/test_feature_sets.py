@@ -1,7 +1,8 @@
 """The comparison of feature sets: trained, kept, and shown next to the thesis."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,11 +67,9 @@ def test_matches_of_a_run_that_goes_on_are_not_played_twice(tmp_path: Path, monk
     begun: list[int] = []
     play = runner.play_match
 
-    def play_on(
-        config: MatchConfig, games: int, threads: int, first: int, executor: None, say: Callable[[str], object]
-    ) -> Generator[Game]:
+    def play_on(config: MatchConfig, games: int, threads: int, first: int, *rest: Any) -> Generator[Game]:
         begun.append(first)
-        return play(config, games, threads, first, executor, say)
+        return play(config, games, threads, first, *rest)
 
     monkeypatch.setattr(runner, "play_match", play_on)
     main(words)

@@ -9,7 +9,7 @@ from merino.core.board.game import Position
 from merino.engine.notation.san import read_move
 from merino.engine.search.limits import Limits, Line, Score
 from merino.study import claims, verdicts
-from merino.study.judge import Judge, by_result, judge_of
+from merino.study.judge import Judge, judge_of
 from tests.judges import judge_from
 from tests.talk import Talk
 
@@ -58,7 +58,7 @@ def test_a_verdict_on_a_position_stands_only_if_a_deeper_search_agrees(score: in
         name, found = ("e1d1", 200) if limits.nodes == 10 or limits.movetime else (move, score)
         return [Line(1, 1, 1, Score(found), "", 1, 1, 0, 1, (position.parse_uci(name),))]
 
-    judge = judge_from(seek, sober=by_result)
+    judge = judge_from(seek)
     ending = Position("4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1")
     assert verdicts.of_position(ending, judge, Limits(nodes=10)).text.startswith(said)
     assert (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.board.fen import START_FEN, to_fen
+from merino.core.board.fen import START_FEN, FenError, to_fen
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
 from merino.core.board.movegen import count_legal
@@ -119,6 +119,9 @@ class FileOpenings:
         return Opening(position.start_fen(), tuple(position.uci(move) for move in position.moves))
 
 
+_COUNTED = re.compile(r"\S+ \S+ \S+ \S+ [0-9]{1,5} [0-9]{1,5}")  # a FEN with its counters
+
+
 def _fens_in(text: str) -> tuple[list[str], dict[int, Fault]]:
     """The FEN of each line of a text that has one, and what is wrong with some of them, by their places here."""
     lines = enumerate(map(str.strip, text.splitlines()), start=1)
@@ -130,6 +133,12 @@ def _fens_in(text: str) -> tuple[list[str], dict[int, Fault]]:
         wrong = dict.fromkeys(read.lines[are_over(read.positions)].tolist(), OVER)
         wrong |= {fault.line: fault.text for fault in read.faults}
         faults |= {place - 1: Fault(found[place - 1][0], why) for place, why in wrong.items()}
+    for place, (number, fen) in enumerate(found):
+        if place not in faults and not _COUNTED.fullmatch(fen):  # what is no counter may have been read as a label
+            try:
+                Position(fen)
+            except FenError as error:
+                faults[place] = Fault(number, str(error))
     return [fen for _, fen in found], faults
 
 

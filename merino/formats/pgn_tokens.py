@@ -60,7 +60,7 @@ def next_token(data, at, end):
     while at < end:
         character = data[at]
         if SPACE[character]:
-            if ends_line(data, at, end):
+            if character != ord(" ") and ends_line(data, at, end):
                 fresh = AFTER_GAP if empty_line else fresh
                 empty_line = True
             at += 1
@@ -282,10 +282,13 @@ def _numeric_part(data, at, end):
     return NUMBER, at
 
 
+_SHORTEST_WITH_RESULT = 5  # characters: e41-0
+
+
 @kernel
 def _before_result(data, start, stop):
     """Where the move data[start:stop] ends, if a result follows it without a blank: Qh4#0-1."""
-    if data[stop - 1] < ord("0") or data[stop - 1] > ord("2"):
+    if stop - start < _SHORTEST_WITH_RESULT or data[stop - 1] < ord("0") or data[stop - 1] > ord("2"):
         return stop
     for length in (7, 3):
         at = stop - length

@@ -45,7 +45,7 @@ def warm_up_points() -> None:
 
 def warm_up_tunes() -> None:
     """Simulate a short tune, and take the steps of a tune by games."""
-    simulator.simulate(METHODS[DEFAULT], simulator.SETTINGS["S0"], 2, pairs=1, runs=1, seed=1, at_a_time=1)
+    simulator.simulate(METHODS[DEFAULT], simulator.SETTINGS["S0"], 2, pairs=1, runs=2, seed=1, at_a_time=1)
     settings = simulator.tuner_settings(METHODS[DEFAULT], simulator.SETTINGS["S0"], 2, 1)
     state = initial_state(settings, settings.sigma_0)
     plus, minus = next_pair(settings, state, 1, seed_state(1, 2))

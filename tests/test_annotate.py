@@ -343,6 +343,16 @@ def test_what_is_won_lost_or_drawn_anyway_has_no_grade(start: str, level: int, b
         assert (found.grade.name if found.grade else None) == expected
 
 
+def test_who_is_mated_has_lost_only_where_all_was_lost_before() -> None:
+    def graded(score: int) -> str | None:
+        seek = fixed_analyser({"": score, BEST: -score, PLAYED: MATE_SCORE - 2}, [])
+        judge = judge_from(seek, default().with_k(224), BY_RESULT)
+        (found,) = annotate_moves(Position(UNKNOWN), [PLAYED], judge, lambda _: Limits(nodes=1))
+        return found.grade and found.grade.name
+
+    assert [graded(score) for score in (-100, -140, -300)] == ["blunder", "blunder", None]
+
+
 def test_a_move_of_a_known_opening_is_not_graded() -> None:
     calls: list[str] = []
     (known,) = moves_of({"g2g4": 300}, ["g2g4"], calls, Position())  # the Grob Attack

@@ -40,6 +40,7 @@ SILENT_SECONDS = 60.0  # without a word from an engine, beyond a fixed time for 
 # which positions differ; how steep they are, and the stages that count as endings and as most pieces.
 _WINNING, _WIN_SLOPE, _STAGES = ((250.0, 120.0), (150.0, 90.0)), 25.0, (1 / 3, 2 / 3)
 _LIKELY = (190.0, 100.0), 40.0  # the same for the best guess, where nothing need be sure
+NOT_LOST = 0.05  # of the points, which a side that is mated might have had
 _POLL_SECONDS = 0.05
 _NO_MOVE = ("(none)", "NULL", "0000")
 _PV = re.compile(r"\spv((?:\s+[a-h][1-8][a-h][1-8][nbrqNBRQ]?)+)")
@@ -85,8 +86,12 @@ class Judge:
         Scores are for that side, each with its expected score.
         """
         stage = stage_of(position)
-        falls = (scale(better[0], stage) - scale(other[0], stage) for scale in self.scales)
-        return min([better[1] - other[1], *falls])
+        fall = better[1] - other[1]
+        falls = [scale(better[0], stage) - scale(other[0], stage) for scale in self.scales]
+        is_mated = other[0].mate is not None and other[0].mate < 0
+        if is_mated and falls and falls[0] >= NOT_LOST:
+            return fall  # who is mated had not lost anyway
+        return min([fall, *falls])
 
     def __enter__(self) -> Self:
         return self

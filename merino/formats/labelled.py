@@ -42,9 +42,10 @@ LINE = memory.record_dtype(
     ],
 )
 _BETWEEN = pgn_tokens.codes(" \t\r\n,;|=[]()\"'")
+_IN_WORD = ~_BETWEEN
 _BLANK = pgn_tokens.codes(" \t")
 _OPENS = pgn_tokens.codes(" \t\"'(")  # may come before a value
-_VALUE_END = pgn_tokens.codes(" \t\r\n\"')];|")
+_IN_VALUE = ~pgn_tokens.codes(" \t\r\n\"')];|")  # commas and whatever else belongs to it
 _VALUE = re.compile(rb"[^\s\"')\];|]*")
 
 
@@ -84,18 +85,13 @@ class Labelled:
         return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
 
-def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False, needs_result: bool = True) -> Labelled:
-    """All lines of a text that begins after this many lines of its file; those with a king in check if `in_check`.
-
-    Without `needs_result` nothing but the FEN of a line counts.
-    """
+def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False) -> Labelled:
+    """All lines of a text that begins after this many lines of its file; those with a king in check if `in_check`."""
     data = np.frombuffer(text, dtype=np.uint8)
     capacity = text.count(b"\n") + text.count(b"\r") + 1
     lines, positions = np.zeros(capacity, dtype=LINE), np.zeros(capacity, dtype=POSITION)
     count = int(_read_lines(data, lines, positions))
     lines, positions = lines[:count], positions[:count]
-    if not needs_result:
-        lines["state"][lines["state"] == BAD_VALUE], lines["result"], lines["bad_score"] = READ, 0.0, -1
     faults: list[sources.Fault] = []
     for index in np.flatnonzero(lines["state"] >= BAD_FEN):
         reason = _settle(data, lines[index], positions[index : index + 1])
@@ -219,13 +215,13 @@ def _read_remarks(data, at, line):
                 if sign == ord("[") and _is_score(data, at, line.stop):
                     line.by_mover, at = 1, _read_score(data, at + 1, line)
             continue
-        word, at = at, _word_end(data, at, line.stop)
+        word, at = at, _behind(_IN_WORD, data, at, line.stop)
         is_code = at - word == 2
         if is_code and pgn_tokens.matches(data, word, at, _GAME):
-            line.game, at = _hash_of_value(data, _next_word(data, at, line.stop), line.stop)
+            line.game, at = _hash_of_value(data, _behind(_BETWEEN, data, at, line.stop), line.stop)
         elif is_code and pgn_tokens.matches(data, word, at, _TO_END):
-            word = _next_word(data, at, line.stop)
-            line.to_end, at = _plies_at(data, word, line.stop), _word_end(data, word, line.stop)
+            word = _behind(_BETWEEN, data, at, line.stop)
+            line.to_end, at = _plies_at(data, word, line.stop), _behind(_IN_WORD, data, word, line.stop)
         elif is_code and pgn_tokens.matches(data, word, at, _SCORE):
             line.by_mover, at = 1, _read_score(data, at, line)
         elif is_code and pgn_tokens.matches(data, word, at, _RESULT):
@@ -239,8 +235,8 @@ def _read_remarks(data, at, line):
 @kernel
 def _read_result(data, at, line, named):
     """Read the result from `at` on, unless one is `named`, or note where it is at fault; returns the offset behind."""
-    at = _value_start(data, at, line.stop)
-    end = _value_end(data, at, line.stop)
+    at = _behind(_OPENS, data, at, line.stop)
+    end = _behind(_IN_VALUE, data, at, line.stop)
     result = _result_of(data, at, end)
     if np.isnan(result):
         line.bad_result = at if line.bad_result < 0 and end > at else line.bad_result
@@ -252,8 +248,8 @@ def _read_result(data, at, line, named):
 @kernel
 def _read_score(data, at, line):
     """Read the score from `at` on, or note where it is at fault; returns the offset behind."""
-    at = _value_start(data, at, line.stop)
-    end = _value_end(data, at, line.stop)
+    at = _behind(_OPENS, data, at, line.stop)
+    end = _behind(_IN_VALUE, data, at, line.stop)
     after, number, unit = pgn_tokens.number_at(data, at, end)
     if after == end and unit == 1:
         line.score = max(-pgn_tokens.MATE, min(number, pgn_tokens.MATE))
@@ -267,7 +263,7 @@ def _is_score(data, at, stop):
     """Whether a number, and not a result, follows the bracket at `at`."""
     if at == stop or data[at] != ord("]"):
         return False
-    at = _value_start(data, at + 1, stop)
+    at = _behind(_OPENS, data, at + 1, stop)
     is_number = at < stop and (data[at] == ord("-") or data[at] == ord("+") or ord("0") <= data[at] <= ord("9"))
     return is_number and pgn_tokens.result_at(data, at, stop) == pgn_tokens.UNFINISHED
 
@@ -276,7 +272,7 @@ def _is_score(data, at, stop):
 def _plies_at(data, at, stop):
     """The whole number at `at`; NO_END if there is none."""
     after, number, unit = pgn_tokens.number_at(data, at, stop)
-    return number if number >= 0 and unit == 1 and after == _word_end(data, at, stop) else NO_END
+    return number if number >= 0 and unit == 1 and after == _behind(_IN_WORD, data, at, stop) else NO_END
 
 
 @kernel
@@ -288,30 +284,9 @@ def _has_bar(data, at, stop):
 
 
 @kernel
-def _value_start(data, at, stop):
-    while at < stop and _OPENS[data[at]]:
-        at += 1
-    return at
-
-
-@kernel
-def _value_end(data, at, stop):
-    """The offset behind the value at `at`, with commas and whatever else belongs to it."""
-    while at < stop and not _VALUE_END[data[at]]:
-        at += 1
-    return at
-
-
-@kernel
-def _next_word(data, at, stop):
-    while at < stop and _BETWEEN[data[at]]:
-        at += 1
-    return at
-
-
-@kernel
-def _word_end(data, at, stop):
-    while at < stop and not _BETWEEN[data[at]]:
+def _behind(signs, data, at, stop):
+    """The first offset from `at` on with another sign than these."""
+    while at < stop and signs[data[at]]:
         at += 1
     return at
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.board.fen import START_FEN, FenError, to_fen
+from merino.core.board.fen import START_FEN, FenError, parse_fen, to_fen
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
 from merino.core.board.movegen import count_legal
@@ -24,12 +24,11 @@ from merino.core.common.files import OPENINGS, text_of, user_path
 from merino.core.compiled.jit import entry
 from merino.engine.notation.san import MoveRejected, read_move
 from merino.engine.tables.book import Book, BookError
-from merino.formats import labelled, pgn_games
+from merino.formats import pgn_games
 from merino.formats.sources import NO_MOVES, Fault, LeftOut, SourceError, plain_name, read_text, read_text_file
 
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
-AT_ONCE = 4096  # lines that are checked together
 OVER = "the game is already over"
 _LINE = re.compile(
     r"(?P<fen>(?:\S+\s+){3}[^\s;]+)(?:\s+(?P<counters>\d+(?:\s+\d+|$))(?![^\s;]))?[\s;]*(?P<rest>.*)", re.ASCII
@@ -119,26 +118,18 @@ class FileOpenings:
         return Opening(position.start_fen(), tuple(position.uci(move) for move in position.moves))
 
 
-_COUNTED = re.compile(r"\S+ \S+ \S+ \S+ [0-9]{1,5} [0-9]{1,5}")  # a FEN with its counters
-
-
 def _fens_in(text: str) -> tuple[list[str], dict[int, Fault]]:
     """The FEN of each line of a text that has one, and what is wrong with some of them, by their places here."""
     lines = enumerate(map(str.strip, text.splitlines()), start=1)
     found = [(number, epd_parts(line)[0]) for number, line in lines if line and not line.startswith("#")]
     faults = dict[int, Fault]()
-    for first in range(0, len(found), AT_ONCE):
-        some = "\n".join(fen for _, fen in found[first : first + AT_ONCE])
-        read = labelled.read_labelled(some.encode(), first, in_check=True, needs_result=False)
-        wrong = dict.fromkeys(read.lines[are_over(read.positions)].tolist(), OVER)
-        wrong |= {fault.line: fault.text for fault in read.faults}
-        faults |= {place - 1: Fault(found[place - 1][0], why) for place, why in wrong.items()}
     for place, (number, fen) in enumerate(found):
-        if place not in faults and not _COUNTED.fullmatch(fen):  # what is no counter may have been read as a label
-            try:
-                Position(fen)
-            except FenError as error:
-                faults[place] = Fault(number, str(error))
+        try:
+            fault = OVER if are_over(parse_fen(fen))[0] else ""
+        except FenError as error:
+            fault = str(error)
+        if fault:
+            faults[place] = Fault(number, fault)
     return [fen for _, fen in found], faults
 
 

@@ -13,9 +13,9 @@ What does not pass is not said.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any, NamedTuple, Self
 
 import chess
 
@@ -27,6 +27,7 @@ from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.eval import families
+from merino.eval.evaluation import Evaluation
 from merino.study import tactics
 from merino.study.judge import Judge, by_search, lengthened
 from merino.study.lines import LineEnd, end_after
@@ -61,9 +62,22 @@ class ScoredLine(NamedTuple):
     score: Score
 
 
-def spared(pawns: int) -> int:
-    """How much of so many pawns a defence may save."""
-    return int(pawns >= SPARED)
+def least_of(pawns: int) -> int:
+    """What a defence must leave of so many pawns."""
+    return pawns - (pawns >= SPARED)
+
+
+def for_beginner(value: int, ply: int) -> int:
+    """A value for the side to move after so many plies, for the side that begins the line."""
+    return value if ply % 2 == 0 else -value
+
+
+@cache
+def counting() -> Evaluation:
+    """An evaluation that counts nothing but material."""
+    evaluation = families.default()
+    worth = {f"VAL_{chess.piece_symbol(kind).upper()}": 100.0 * tactics.WORTH[kind] for kind in COUNTED}
+    return evaluation.with_numbers({name: worth.get(name[:5], 0.0) for name in evaluation.numbers})
 
 
 class Counted(NamedTuple):
@@ -95,7 +109,6 @@ class Mistake:
 
 UNPROVED = "no proved reason"
 NO_REASON = "no reason in words could be proved"
-DIFFERENCE = "material lost"
 GIVEN_AWAY, NOT_GAINED = "position given away", "improvement missed"
 # The kinds of claims, each with the mistake of who allows it, and of who misses it.
 TACTICS = {
@@ -109,6 +122,7 @@ TACTICS = {
     "trapped": ("piece trapped", "piece not trapped"),
     "wins material": ("material lost", "material not won"),
 }
+DIFFERENCE = TACTICS["wins material"][0]
 DRAWS = ("repetition", "stalemate", "too little material", "fifty moves")
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
 MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
@@ -158,7 +172,7 @@ class Course:
         quiet = {ply: won for ply in range(last, 0, -1) if (won := self._secured(ply)) == self.lead(ply)}
         kept, nearly, least = dict[int, int](), dict[int, int](), 1000
         for ply, pawns in quiet.items():
-            if pawns >= tactics.MIN_GAIN and ply <= LATEST and pawns <= least + spared(pawns):
+            if pawns >= tactics.MIN_GAIN and ply <= LATEST and least_of(pawns) <= least:
                 (kept if pawns <= least else nearly)[pawns] = ply
             least = min(least, pawns)
         found = kept or nearly
@@ -189,13 +203,17 @@ class Course:
             return self.lead(ply) - tactics.best_capture(board)
         return self.lead(ply) - tactics.second_threat(board)
 
-    def lead(self, ply: int) -> int:
-        """The pawns that the side that begins it has won after so many plies."""
-        return tactics.balance(self.boards[ply], self.side) - tactics.balance(self.boards[0], self.side)
-
     def ahead(self, ply: int) -> int:
         """The pawns by which the side that begins it is ahead after so many plies."""
         return tactics.balance(self.boards[ply], self.side)
+
+    def lead(self, ply: int) -> int:
+        """The pawns that the side that begins it has won after so many plies."""
+        return self.ahead(ply) - self.ahead(0)
+
+    def quiet(self, last: int) -> list[int]:
+        """The plies, `last` at most, after which nothing can be taken at a profit."""
+        return [ply for ply in range(1, min(len(self.moves), last) + 1) if tactics.is_quiet(self.boards[ply])]
 
     def text(self, plies: int) -> str:
         """So many of its moves with their numbers."""
@@ -224,6 +242,7 @@ class Prover:
 
     judge: Judge
     limits: Limits
+    _counts: dict[tuple[Any, ...], Counted] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of_mistake(self, position: Position, played: int, better: ScoredLine, reply: ScoredLine) -> Mistake:
         """What is wrong with `played` instead of the line `better`; `reply` is the line after it, both as searched."""
@@ -334,11 +353,10 @@ class Prover:
         counted = self._count(course.start)
         if not course.moves or counted.pawns < tactics.MIN_GAIN:
             return None
-        for each in (course, self._as_good(course, counted.moves)):
-            claim = None if each is None else self._won_in(each)
-            if claim is not None:
-                return claim
-        return None
+        claim = self._won_in(course)
+        if claim is None and (other := self._as_good(course, counted.moves)) is not None:
+            claim = self._won_in(other)
+        return claim
 
     def _as_good(self, course: Course, moves: Sequence[int]) -> Course | None:
         """Another line from the same position; None if the judge finds its first move worse."""
@@ -350,13 +368,12 @@ class Prover:
 
     def _won_in(self, course: Course) -> schema.ClaimReport | None:
         """What material a line wins, and by which of the means; None if it is not proved."""
-        certain = self._count(course.start, course.moves[:1]).pawns
         for gain in course.gains:
-            if certain < gain.pawns - spared(gain.pawns):
+            if self._count(course.start, course.moves[:1]).pawns < least_of(gain.pawns):
                 continue
             end = course.after(gain.ply)
             line = self._search(end)
-            after = line.score if end.turn == course.start.turn else Score(-line.score)
+            after = line.score if gain.ply % 2 == 0 else Score(-line.score)
             is_kept = course.with_tail(gain.ply, line.moves).wins(gain.pawns)
             if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain):
                 for kind, named in _MEANS.items():
@@ -384,25 +401,25 @@ class Prover:
         if -first.score < min(course.score - MAX_FALL, WON):
             return False
         defences = {1: first} | {ply: self._search(course.after(ply)) for ply in range(3, gain.ply, 2)}
-        least = gain.pawns - spared(gain.pawns)
+        least = least_of(gain.pawns)
         return all(course.with_tail(ply, defence.moves).wins(least) for ply, defence in defences.items())
 
     @cached_property
     def _counter(self) -> Judge:
         """A search that counts nothing but material."""
-        evaluation = families.default()
-        worth = {f"VAL_{chess.piece_symbol(kind).upper()}": 100.0 * tactics.WORTH[kind] for kind in COUNTED}
-        counting = evaluation.with_numbers({name: worth.get(name[:5], 0.0) for name in evaluation.numbers})
-        searcher = Searcher(COUNTER_MB, 1, counting)
-        return by_search(searcher, counting, "material", is_forgetful=True)
+        return by_search(Searcher(COUNTER_MB, 1, counting()), counting(), "material", is_forgetful=True)
 
     def _count(self, position: Position, first: Sequence[int] = ()) -> Counted:
         """The pawns that the side to move wins by force, all or by one of the `first` moves, and by which line."""
-        board = board_of(position)
-        line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
-        return Counted(tuple(line.pv), round(line.score / 100) - tactics.balance(board, board.turn))
+        asked = position.start_fen(), tuple(position.moves), tuple(first)
+        if asked not in self._counts:
+            board = board_of(position)
+            line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
+            pawns = round(line.score / 100) - tactics.balance(board, board.turn)
+            self._counts[asked] = Counted(tuple(line.pv), pawns)
+        return self._counts[asked]
 
-    # Places
+    # Two lines
 
     def _difference(self, whole: Course, best: Course) -> schema.ClaimReport | None:
         """How much more material the better line has where both end quiet, and nothing changes it any more."""
@@ -414,11 +431,11 @@ class Prover:
         if pawns < tactics.MIN_GAIN or loss < LEAST_PER_PAWN * min(pawns, SPARED):
             return None
         counted = [self._count(course.after(ply)).pawns for course, ply in zip((whole, best), plies, strict=True)]
-        own, other = (pawns * (1 if ply % 2 == 0 else -1) for pawns, ply in zip(counted, plies, strict=True))
+        own, other = map(for_beginner, counted, plies)
         certain = pawns + other - own
         ends = self._scores_at(whole, best, plies)
         is_far = max(map(abs, ends)) >= WON and pawns < SPARED
-        if is_far or max(counted) > 0 or certain < pawns - spared(pawns) or ends[1] - ends[0] < COVERED * loss:
+        if is_far or max(counted) > 0 or certain < least_of(pawns) or ends[1] - ends[0] < COVERED * loss:
             return None
         names = (course.boards[0].san(course.made[0]) for course in (whole, best))
         text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
@@ -438,7 +455,7 @@ class Prover:
         """The scores at the ends of the line played and of the better one, by longer searches, for who begins them."""
         lines = zip((whole, best), plies, strict=True)
         found = [self.judge.line(course.after(ply), lengthened(self.limits, *LONGER)).score for course, ply in lines]
-        own, other = (int(score) if ply % 2 == 0 else -int(score) for score, ply in zip(found, plies, strict=True))
+        own, other = map(for_beginner, map(int, found), plies)
         return own, other
 
     def _places(self, whole: Course, best: Course) -> list[schema.ClaimReport]:
@@ -733,7 +750,7 @@ def _settled(course: Course, last: int, sign: int) -> int:
 
     Nor may the side that begins it have more on a later one if `sign` is 1, or less if it is -1.
     """
-    quiet = [ply for ply in range(1, min(len(course.moves), FOLLOWED) + 1) if tactics.is_quiet(course.boards[ply])]
+    quiet = course.quiet(FOLLOWED)
     early = [ply for ply in quiet if ply <= last]
     if not early or any(sign * course.lead(ply) > sign * course.lead(early[-1]) for ply in quiet if ply > last):
         return 0
@@ -749,15 +766,12 @@ def _worse_by(whole: Course, best: Course, plies: tuple[int, int]) -> str:
     less = best_own + other
     more = own + best_other
     lost, paid = less - more, more - less
-    return phrases.listed(lost) + (f" for {phrases.listed(paid)}" if paid else "")
+    return phrases.listed(lost, paid)
 
 
 def _level_ends(whole: Course, best: Course) -> tuple[int, int] | None:
     """The plies to the latest quiet ends of two lines with level material, the line played first; None without."""
-    ends = [
-        [ply for ply in range(1, min(len(course.moves), LATEST_PLACE) + 1) if tactics.is_quiet(course.boards[ply])]
-        for course in (whole, best)
-    ]
+    ends = [course.quiet(LATEST_PLACE) for course in (whole, best)]
     pairs = [(own, other) for own in ends[0] for other in ends[1] if whole.lead(own) == best.lead(other)]
     return max(pairs, key=lambda pair: (min(pair), sum(pair)), default=None)
 

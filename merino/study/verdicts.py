@@ -162,7 +162,7 @@ def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:
             given, taken = tactics.exchanged(course.boards[0], course.boards[ply], part.side)
             won = "promotes" if course.made[ply - 1].promotion else f"wins material worth {counted(pawns, 'pawn')}"
             if taken and tactics.pawns_of(taken) - tactics.pawns_of(given) == pawns:
-                won = f"wins {phrases.listed(taken)}" + (f" for {phrases.listed(given)}" if given else "")
+                won = f"wins {phrases.listed(taken, given)}"
             return (f"By {_numbered(course, ply)} {COLOUR_NAMES[0 if part.side else 1]} {won}.",)
     return ()
 

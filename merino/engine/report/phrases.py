@@ -36,8 +36,13 @@ _COUNTS = ("no", "a", "two", "three", "four", "five", "six", "seven", "eight", "
 Said = tuple[chess.Color, str]  # whom a fact favours, and the sentence
 
 
-def listed(kinds: Counter[chess.PieceType]) -> str:
-    """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
+NOTHING = Counter[chess.PieceType]()
+
+
+def listed(kinds: Counter[chess.PieceType], price: Counter[chess.PieceType] = NOTHING) -> str:
+    """Pieces in words, the most valuable first, and what is given for them: "a rook and two pawns for a queen"."""
+    if price:
+        return f"{listed(kinds)} for {listed(price)}"
     return places.joined(
         f"{_COUNTS[count] if count < len(_COUNTS) else count} {chess.piece_name(kind)}{'s' * (count > 1)}"
         for kind, count in sorted(kinds.items(), reverse=True)

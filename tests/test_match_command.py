@@ -5,6 +5,7 @@ import errno
 import gzip
 import io
 import json
+import math
 import os
 import shlex
 import sys
@@ -488,7 +489,8 @@ def test_what_players_with_a_seed_draw_depends_on_the_game_alone(tmp_path):
         (["gauntlet", "default", "razor_depth=1", "--games", "4"], "| default |"),
     ],
 )
-def test_on_a_full_disk_the_score_is_shown_and_the_file_named(words, shown, tmp_path, capsys):
+def test_on_a_full_disk_the_score_is_shown_and_the_file_named(words, shown, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("merino.match.runner.SAVE_EVERY", math.inf)  # seconds: else a busy machine saves earlier
     words = [*words, "--nodes", "50", "--concurrency", "1", "--state", str(tmp_path / "state")]
     assert main([*words, "--pgn", "/dev/full"]) == 1
     captured = capsys.readouterr()

@@ -64,7 +64,7 @@ def evaluate(position: game.Position | str, evaluation: Evaluation | None = None
     """
     position = game.as_position(position)
     score = int(np.asarray(_evaluation(evaluation).scores(position.record))[0])
-    return score if position.turn == bitboard.WHITE else -score
+    return score if position.side == bitboard.WHITE else -score
 
 
 def explain(

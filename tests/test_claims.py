@@ -66,7 +66,7 @@ def course(fen: str, moves: str, score: int = 300) -> claims.Course:
 
 def claimed(fen: str, moves: str, score: int = 300, found: Mapping[str, tuple[str, int]] | None = None):
     """What is claimed of a line: the kind, the pieces named, the pawns and the ply; None for nothing."""
-    white = score if Position(fen).turn == 0 else -score
+    white = score if Position(fen).side == 0 else -score
     prover = claims.Prover(judge(along(fen, moves, score) | (found or {}), otherwise=white), LIMITS)
     claim = prover.of_line(course(fen, moves, score))
     if claim is None:

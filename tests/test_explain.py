@@ -101,7 +101,7 @@ def test_sum_rule_and_rounding_make_the_score_that_the_engine_searches_with(posi
         weights = np.array([draw.uniform(*term.bounds) for term in TERMS])
         explanation = LinearEvaluation(weights).explain(position.record)
         to_move = scores_of(position.record, weights)[0]
-        assert explanation.score_white == (to_move if position.turn == WHITE else -to_move), "as in the search"
+        assert explanation.score_white == (to_move if position.side == WHITE else -to_move), "as in the search"
         assert explanation.sum == pytest.approx(sum(line.net for line in explanation.lines), abs=1e-9)
         assert abs(after_rules(position.record, explanation.sum) - explanation.score_white) <= 0.5 + 1e-9
         made_of = explanation.sum + explanation.rule_cp + explanation.rounding

@@ -32,7 +32,7 @@ def uci_moves(seed: int, plies: int, fen: str = chess.STARTING_FEN) -> list[str]
 def test_a_new_position_is_the_start_of_a_game():
     position = Position()
     assert position.fen() == position.start_fen() == chess.STARTING_FEN
-    assert position.turn == WHITE and position.fullmove_number == 1 and position.halfmove_clock == 0
+    assert position.side == WHITE and position.fullmove_number == 1 and position.halfmove_clock == 0
     assert len(position.legal_moves) == 20 and position.moves == [] and len(position.keys) == 1
     assert position.piece_at(chess.E1) == "K" and position.piece_at(chess.E4) is None
     assert str(position) == str(chess.Board()) and repr(position) == f"Position({chess.STARTING_FEN!r})"
@@ -44,7 +44,7 @@ def test_every_position_of_random_games_is_that_of_python_chess():
         for move in random_game(random.Random(seed), board, 200):
             assert {position.uci(legal) for legal in position.legal_moves} == {m.uci() for m in board.legal_moves}
             assert position.is_check() == board.is_check()
-            assert position.turn == (WHITE if board.turn else BLACK)
+            assert position.side == (WHITE if board.turn else BLACK)
             position.push_uci(move.uci())
             board.push(move)
             assert position.fen() == board.fen()

@@ -31,7 +31,7 @@ def evaluation(request: pytest.FixtureRequest) -> Evaluation:
 
 def white_score(evaluation: Evaluation, fen: str) -> int:
     position = Position(fen)
-    return int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
+    return int(evaluation.scores(position.record)[0]) * (-1 if position.side else 1)
 
 
 @pytest.mark.parametrize("fen", [MIDDLEGAME, ENDGAME, FEW, CASTLED])

@@ -54,7 +54,7 @@ def walked(count: int) -> np.ndarray:
 def test_terms_and_rest_are_the_score(fen: str) -> None:
     evaluation, position = load_evaluation("gen12"), Position(fen)
     words = in_words(position.record, evaluation)
-    score = int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
+    score = int(evaluation.scores(position.record)[0]) * (-1 if position.side else 1)
     assert sum(term.cp for term in words.terms) + words.rest == pytest.approx(score)
     assert [term.name for term in words.terms] == [term.name for term in registry.TERMS]
     assert 0 < words.r2 < 1

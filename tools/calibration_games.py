@@ -95,7 +95,7 @@ class OwnSide:
 
     def move(self, position: Position, board: chess.Board) -> chess.Move:
         """A move in this position, which the board shows too."""
-        if choice.has_bare_king(position, 1 - position.turn):
+        if choice.has_bare_king(position, 1 - position.side):
             best = self._technique.search(position, limits.Limits(depth=limits.MAX_PLY)).best
         else:
             best = self._chooser.choose(position, position.legal_moves, self._strength, self._random).move

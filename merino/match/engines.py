@@ -352,7 +352,7 @@ class OtherEngine:
             limit.white_clock, limit.black_clock = (left / 1000 for left in situation.clocks)
             limit.white_inc = limit.black_inc = time_control.clock.increment / 1000
             limit.remaining_moves = situation.moves_to_go
-            seconds = situation.clocks[situation.position.turn] / 1000 + grace
+            seconds = situation.clocks[situation.position.side] / 1000 + grace
         return limit, seconds
 
 
@@ -564,14 +564,14 @@ class _GameInPlay:
             for turn in (bitboard.WHITE, bitboard.BLACK):
                 self._sides[turn].new_game(number)
             while (reason := self._end()) is None:
-                turn = self._position.turn
+                turn = self._position.side
                 late = self._move(turn)
                 if late or self._on.stop_flag[0]:
                     return Reason.TIME, 1 - turn, f"{math.ceil(late)} ms late"
         except EngineFault as fault:
             return fault.reason, 1 - turn, str(fault)
         last_score = self.played[-1].score if self.played else None
-        return reason, winner_of(reason, self._position.turn, last_score or 0), ""
+        return reason, winner_of(reason, self._position.side, last_score or 0), ""
 
     def _move(self, turn: int) -> float:
         """Let the side to move play; returns by how many milliseconds it was late, 0 within the margin."""

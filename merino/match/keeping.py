@@ -276,7 +276,7 @@ def _scored(game: Game, skip: int) -> scored_games.ScoredGames:
     for played in game.moves[:skip]:
         position.push(played.move)
     rest = game.moves[skip:]
-    signs = [1 if (position.turn == WHITE) == (ply % 2 == 0) else -1 for ply in range(len(rest))]
+    signs = [1 if (position.side == WHITE) == (ply % 2 == 0) else -1 for ply in range(len(rest))]
     scores = [
         pgn_tokens.NO_SCORE if own.score is None else sign * own.score for sign, own in zip(signs, rest, strict=True)
     ]

@@ -102,7 +102,7 @@ def annotate_moves(
     explained, suspected = judge.narrator.explain(current.record), 0
     for index, text in enumerate(moves):
         limits, loss = pace(len(moves) - index), 0.0
-        move, turn = current.parse_uci(text), current.turn
+        move, turn = current.parse_uci(text), current.side
         name, previous, is_known = san(current, move), current.copy(), move in known_moves(current)
         current.push(move)
         after, explained_after = verdict_on(current, judge, limits), judge.narrator.explain(current.record)
@@ -128,7 +128,7 @@ def deeper(limits: Limits, halved: int = 0) -> Limits:
 
 
 def _looks_bad(position: game.Position, before: MoveVerdict, after: MoveVerdict, judge: Judge) -> bool:
-    both = (verdict.seen_by(position.turn) for verdict in (before, after))
+    both = (verdict.seen_by(position.side) for verdict in (before, after))
     return grade_of(judge.loss(position, *both)) is not None
 
 
@@ -140,7 +140,7 @@ def _confirmed(
     The best one is `move` itself where the search before it agrees with it, or sees no such fall.
     """
     after = verdict_on(claims.best_after(position, move), judge, limits)
-    own = replace(after, score=_a_ply_before(after.score), turn=position.turn, best=(move, *after.best))
+    own = replace(after, score=_a_ply_before(after.score), turn=position.side, best=(move, *after.best))
     deep = verdict_on(position, judge, limits)
     if deep.best[0] == move or not _looks_bad(position, deep, after, judge):
         return own, after
@@ -149,8 +149,8 @@ def _confirmed(
         if other != move:
             verdict = verdict_on(claims.best_after(position, other), judge, limits)
             line, score = (other, *verdict.best), _a_ply_before(verdict.score)
-            found.append(replace(verdict, score=score, turn=position.turn, best=line))
-    return max(found, key=lambda verdict: verdict.seen_by(position.turn)[1]), after
+            found.append(replace(verdict, score=score, turn=position.side, best=line))
+    return max(found, key=lambda verdict: verdict.seen_by(position.side)[1]), after
 
 
 def _a_ply_before(score: Score) -> Score:
@@ -161,6 +161,6 @@ def _a_ply_before(score: Score) -> Score:
 
 def verdict_on(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:
     """The verdict of the rules if the game is over without a claim, else of the search."""
-    turn, line = position.turn, judge.line(position, limits)
+    turn, line = position.side, judge.line(position, limits)
     expected = judge.expected(line.score)
     return MoveVerdict(expected if turn == WHITE else 1 - expected, line.score, turn, line.depth, line.pv)

@@ -447,7 +447,7 @@ class Prover:
             whole.uci(plies[0]),
             best.uci(plies[1]),
             schema.GainReport(pawns, plies[0]),
-            self._proof(Score(ends[1]), Score(ends[0]), whole.start.turn),
+            self._proof(Score(ends[1]), Score(ends[0]), whole.start.side),
             text,
         )
 
@@ -484,7 +484,7 @@ class Prover:
                 course.uci(ply),
                 other.uci(other_ply),
                 None,
-                self._proof(Score(other_score), Score(score), best.start.turn),
+                self._proof(Score(other_score), Score(score), best.start.side),
                 f"{each.text} ({each.cp / 100:.2f})",
             )
             made.append(claim)
@@ -513,7 +513,7 @@ class Prover:
     ) -> schema.ClaimReport:
         """A claim of tactics for the side that begins a line; `after` is its score at the end."""
         named = tuple(_named(course.boards[0], square) for square in pieces)
-        proof = self._proof(course.score, after, course.start.turn)
+        proof = self._proof(course.score, after, course.start.side)
         return schema.ClaimReport(
             kind, _side(course.side), course.start.fen(), named, course.uci(plies), (), wins, proof, text
         )

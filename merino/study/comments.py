@@ -74,7 +74,7 @@ def write_comments(
         _comment_move(edited, groups[number], annotated, position, is_own)
         position.push(annotated.move)
         has_number = any(part.kind == pgn_tokens.NUMBER and not part.depth for part in groups[number])
-        if number + 1 < len(groups) and position.turn != WHITE and not has_number:
+        if number + 1 < len(groups) and position.side != WHITE and not has_number:
             at = groups[number + 1][0].start
             edited.put(at, at, [f"{move_number(position)} "])
     return edited.text()

@@ -164,7 +164,7 @@ def _with_moves(
     report = report_alone(position, evaluation)
     expected = partial(expected_of, evaluation=evaluation) if judge is None else judge.expected
     before, board = evaluation.explain(position.record), board_of(position)
-    sign = 1 if position.turn == WHITE else -1
+    sign = 1 if position.side == WHITE else -1
     ends = [evaluation.explain(_after(position, [move]).record) for move in moves]
     by_search = len(found) == len(moves)
     values = [
@@ -177,7 +177,7 @@ def _with_moves(
             rank=rank,
             san=name,
             uci=position.uci(move),
-            score=static.report_score(found[move].score, position.turn, expected) if move in found else None,
+            score=static.report_score(found[move].score, position.side, expected) if move in found else None,
             expected_score=end.expected_score,
             change=static.report_change(before, end),
             pv=san_line(board, found[move].pv) if move in found else "",
@@ -204,14 +204,14 @@ def _search(
         return None
     lines = []
     for line, move in searched:
-        moves, end = quiet_end(position, line.pv, line.score, position.turn, evaluation)
+        moves, end = quiet_end(position, line.pv, line.score, position.side, evaluation)
         lines.append(
             schema.LineReport(
                 rank=move.rank,
                 depth=line.depth,
                 text=san_line(board_of(position), moves),
                 moves=tuple(move for _, move in named_moves(position, moves)),
-                score=static.report_score(line.score, position.turn, expected),
+                score=static.report_score(line.score, position.side, expected),
                 change=static.report_change(before, end),
             )
         )
@@ -346,7 +346,7 @@ def set_up(fen: str) -> Setup:
         position = game.Position(fen)
     except FenError as error:
         return _against_rules(fen, error)
-    return Setup(position.fen(), position.record, position.turn, position, None)
+    return Setup(position.fen(), position.record, position.side, position, None)
 
 
 def _against_rules(fen: str, error: FenError) -> Setup:

@@ -60,7 +60,7 @@ def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
         deep = _searched(position, judge, deeper(limits))
         off = abs(judge.share(position, deep.score) - judge.share(position, line.score))
         line = line if deep.pv[0] == line.pv[0] and off < SAME else deep
-    course, turn, mate = claims.Course(position, line.pv, line.score), position.turn, line.score.mate
+    course, turn, mate = claims.Course(position, line.pv, line.score), position.side, line.score.mate
     judged = partial(Judgement, lines={line.pv[0]: line})
     by = f"best is {course.opening} ({judge.name}, depth {line.depth})."
     if mate is not None and mate < 0:
@@ -92,7 +92,7 @@ def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> J
     best, own, prover = _both(position, (), played, judge, limits)
     fall, judged = _fall(position, best, own, judge), partial(Judgement, lines={played: own})
     name, better = _bare(san(position, played)), _bare(san(position, best.pv[0]))
-    score, best_score = (score_text(line.score, position.turn) for line in (own, best))
+    score, best_score = (score_text(line.score, position.side) for line in (own, best))
     if best.pv[0] == played or own.score >= best.score:
         if san(position, played).endswith("#"):
             return judged((f"{name} is mate.",))
@@ -126,7 +126,7 @@ def of_two(position: Position, first: Move, second: Move, judge: Judge, limits: 
     judged = partial(Judgement, lines={line.pv[0]: line for line in both})
     better, other = sorted(both, key=lambda line: -line.score)
     names = [_bare(san(position, line.pv[0])) for line in (better, other)]
-    scores = [score_text(line.score, position.turn) for line in (better, other)]
+    scores = [score_text(line.score, position.side) for line in (better, other)]
     if better.score == other.score:
         said = f"The search finds {names[0]} and {names[1]} equally good ({scores[0]})."
         return judged((said,))
@@ -191,7 +191,7 @@ def _bare(name: str) -> str:
 
 def _standing(score: Score, position: Position, judge: Judge) -> str:
     """Who is better, and by how much, for a score of the side to move."""
-    turn = position.turn
+    turn = position.side
     leader = turn if score > 0 else 1 - turn
     if abs(score) < phrases.MIN_AHEAD:
         return "Neither side is better"

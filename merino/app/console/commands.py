@@ -222,7 +222,7 @@ def _take_side(session: Session, colour: int) -> None:
     session.game.is_forced = False
     session.game.is_flipped = colour == bitboard.BLACK
     session.say(f"You play {COLOUR_NAMES[colour]}.")
-    if session.position.turn != colour and session.game.ending is None:
+    if session.position.side != colour and session.game.ending is None:
         session.engine_move()
     else:
         session.show_if_live()
@@ -252,7 +252,7 @@ def auto(session: Session, arguments: str) -> None:
 def hint(session: Session) -> None:
     """Show the move the engine would play for you."""
     session.require_running()
-    result, _ = session.think(session.game.pace.limits(session.position.turn))
+    result, _ = session.think(session.game.pace.limits(session.position.side))
     best = san.san(session.position, session.require_best(result))
     session.say(f"hint: {session.terminal.bold(best)}")
 
@@ -261,7 +261,7 @@ def hint(session: Session) -> None:
 def resign(session: Session) -> None:
     """Resign for the side to move."""
     session.require_running()
-    colour = session.position.turn
+    colour = session.position.side
     session.declare(Ending(RESULTS[1 - colour], f"{COLOUR_NAMES[colour]} resigns"))
 
 
@@ -273,7 +273,7 @@ def draw(session: Session) -> None:
     """
     session.require_running()
     if not session.game.is_forced:
-        result = session.judge(session.game.pace.limits(session.position.turn))
+        result = session.judge(session.game.pace.limits(session.position.side))
         if result.line is None or result.line.score < 0:  # the mover's score: the person's
             session.say("The engine declines, because it thinks it is ahead.")
             return
@@ -303,7 +303,7 @@ def history(session: Session) -> None:
     """Show the moves of the game."""
     position = session.position
     if not position.moves:
-        session.say(f"No move has been played; {COLOUR_NAMES[position.turn]} is to move.")
+        session.say(f"No move has been played; {COLOUR_NAMES[position.side]} is to move.")
         return
     session.say(san.san_paragraph(position, session.text_width))
     session.report_if_over()
@@ -572,7 +572,7 @@ def analyze(session: Session) -> None:
     move.
     """
     session.require_running()
-    limits = Limits(infinite=True) if session.is_live else session.game.pace.limits(session.position.turn)
+    limits = Limits(infinite=True) if session.is_live else session.game.pace.limits(session.position.side)
     session.judge(limits, is_analysis=True)
 
 

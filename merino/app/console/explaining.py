@@ -431,7 +431,7 @@ def _at_console(
         session.say(parser.format_help().rstrip())
         parser.exit()
     args, evaluation = parser.parse_intermixed_args(words), evaluation or session.runtime.evaluation
-    usual = session.game.pace.limits(session.position.turn)
+    usual = session.game.pace.limits(session.position.side)
     if not (usual.depth or usual.nodes):
         usual = COMMANDS[name].limits
     limits, beside = shared.asked_limits(args), getattr(args, "beside", None)

@@ -49,7 +49,7 @@ class Session:
     @property
     def prompt(self) -> str:
         """Whose move it is and its number: "White(1): "."""
-        return f"{COLOUR_NAMES[self.position.turn]}({self.position.fullmove_number}): "
+        return f"{COLOUR_NAMES[self.position.side]}({self.position.fullmove_number}): "
 
     @property
     def text_width(self) -> int:
@@ -125,7 +125,7 @@ class Session:
         game = self.left
         if game is None:
             raise CommandError("there is no other game")
-        awaits_engine = self._is_offered and game.person not in (None, game.position.turn)
+        awaits_engine = self._is_offered and game.person not in (None, game.position.side)
         self.left, self._is_offered = None, False
         self._change_to(game)
         plies = counted(len(game.position.moves), "ply")
@@ -146,7 +146,7 @@ class Session:
             self.unfinished.keep(None)
             return
         game.strength = self.runtime.searcher.strength
-        game.person = None if game.is_forced else game.position.turn if person is None else person
+        game.person = None if game.is_forced else game.position.side if person is None else person
         self.unfinished.keep(game.kept_text())
 
     def declare(self, ending: Ending) -> None:
@@ -175,7 +175,7 @@ class Session:
     def engine_move(self) -> bool:
         """Let the engine move; returns False if the person interrupted its search. Raises CommandError."""
         self.require_running()
-        mover, game = self.position.turn, self.game
+        mover, game = self.position.side, self.game
         result, was_interrupted = self.think(game.pace.limits(mover))
         best = self.require_best(result)
         if result.line is not None:
@@ -256,7 +256,7 @@ class Session:
 
     def _push(self, move: Move, is_engine: bool) -> None:
         """Play a legal move; moves that were taken back can be redone only if this is the first of them."""
-        game, mover = self.game, self.position.turn
+        game, mover = self.game, self.position.side
         if self._is_offered:
             self._is_offered = False
             self.say("This game takes the place of the unfinished one; resume returns to that.")

@@ -81,7 +81,7 @@ def detect(stream: TextIO, environ: Mapping[str, str] = os.environ, ascii_only: 
 
 def draw(position: game.Position, terminal: Terminal, flipped: bool = False) -> str:
     """The board of `position` with coordinates and the last move marked."""
-    marked = _squares_of(position.moves[-1], position.turn) if position.moves else set()
+    marked = _squares_of(position.moves[-1], position.side) if position.moves else set()
     ranks = range(8) if flipped else range(7, -1, -1)
     files = range(7, -1, -1) if flipped else range(8)
     rows = [

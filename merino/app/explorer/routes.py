@@ -179,7 +179,7 @@ def threat(fields: Fields, state: ServerState) -> Message:
     if found is None:
         return {**dict.fromkeys(("threat", "move", "score", "depth")), "claims": []}
     claim, course, depth = found
-    score, said = san.score_text(course.score, course.start.turn), claims.threat_text(claim, course)
+    score, said = san.score_text(course.score, course.start.side), claims.threat_text(claim, course)
     return {"threat": said, "move": claim.line[0], "score": score, "depth": depth, "claims": [schema.plain(claim)]}
 
 

@@ -142,7 +142,7 @@ def _line(position: Position, line: Line, judging: judge.Judge) -> dict[str, Any
         "sentence": verdicts.standing(position, line, judging),
         **{name: getattr(line, name) for name in ("depth", "nodes", "nps", "time_ms")},
         "number": line.multipv,
-        "score": asdict(report_score(line.score, position.turn, partial(judging.share, position))),
+        "score": asdict(report_score(line.score, position.side, partial(judging.share, position))),
         "moves": [move for _, move in named],
         "names": [name for name, _ in named],
         "text": san.san_line(san.board_of(position), line.pv),

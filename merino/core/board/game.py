@@ -137,7 +137,7 @@ class Position:
         return other
 
     @property
-    def turn(self) -> int:
+    def side(self) -> int:
         """WHITE or BLACK."""
         return int(self.record[0]["side"])
 
@@ -245,7 +245,7 @@ class Position:
         """How the game has ended, draws counted without a claim, or None while it goes on."""
         if not self.legal_moves:
             if self.is_check():
-                return Outcome(Termination.CHECKMATE, bitboard.WHITE if self.turn == bitboard.BLACK else bitboard.BLACK)
+                return Outcome(Termination.CHECKMATE, bitboard.WHITE if self.side == bitboard.BLACK else bitboard.BLACK)
             return Outcome(Termination.STALEMATE, None)
         if self.is_insufficient_material():
             return Outcome(Termination.INSUFFICIENT_MATERIAL, None)

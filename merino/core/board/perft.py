@@ -130,8 +130,8 @@ class _Generator:
 
     def __init__(self, position: Position) -> None:
         record = position.record[0]
-        self.is_white = position.turn == WHITE
-        self.own, foe = int(record["colours"][position.turn]), int(record["colours"][1 - position.turn])
+        self.is_white = position.side == WHITE
+        self.own, foe = int(record["colours"][position.side]), int(record["colours"][1 - position.side])
         self.pieces = [int(pieces) & self.own for pieces in record["pieces"]]
         self.occupied, self.rooks = self.own | foe, int(record["castling"]) & self.own
         self.king = self.pieces[KING].bit_length() - 1

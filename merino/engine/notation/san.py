@@ -108,7 +108,7 @@ def san(position: game.Position | str, move: int) -> str:
 
 def move_number(position: game.Position) -> str:
     """The number of the next move, as before a move in short notation: "23." or "23..."."""
-    return f"{position.fullmove_number}{'.' if position.turn == WHITE else '...'}"
+    return f"{position.fullmove_number}{'.' if position.side == WHITE else '...'}"
 
 
 def san_moves(position: game.Position, moves: Iterable[int]) -> list[str]:

@@ -212,7 +212,7 @@ class SearchRun:
             self.clock.start(first)
             c = self.conditions
             overhead, lag = (0, 0.0) if c.nodestime else (c.move_overhead, c.lag)
-            plan = budget(self.limits, self.position.turn, overhead, by_name(c.parameters), lag)
+            plan = budget(self.limits, self.position.side, overhead, by_name(c.parameters), lag)
             self.budget = plan.after(pondered) if plan and self.limits.ponder else plan
             if self.budget is None or self.limits.infinite or self.finished.is_set():
                 return
@@ -278,7 +278,7 @@ class SearchRun:
 
     def _weakened(self, allowed: list[Move]) -> list[Move]:
         """The moves to search: in weakened play only the one that is chosen, unless technique decides."""
-        if self.chooser is None or choice.has_bare_king(self.position, 1 - self.position.turn):
+        if self.chooser is None or choice.has_bare_king(self.position, 1 - self.position.side):
             return allowed
         c, last = self.conditions, self._last_depth()
         limits = [max(iterative_deepening.MIN_NODES, limit) - KEPT_NODES for limit in self._node_limits()]

@@ -80,7 +80,7 @@ def evaluate(session: UciSession, _: str, position: Position) -> None:
     score = report.static.score_cp
     session.output.say(
         *render(report, unicode=False).splitlines(),
-        f"Evaluation: {score if position.turn == WHITE else -score:+d} cp for the mover, {pawns(score)} for White",
+        f"Evaluation: {score if position.side == WHITE else -score:+d} cp for the mover, {pawns(score)} for White",
     )
 
 

@@ -211,9 +211,9 @@ class UciSession:
             limits = replace(limits, depth=1, nodes=None, search_moves=(booked,))
         is_real_time = searcher.nodestime == 0
         if is_real_time:
-            self._lag.go_came(position.keys, position.turn, limits)
+            self._lag.go_came(position.keys, position.side, limits)
         else:
-            limits = self._node_clock.limits(position.keys, position.turn, limits)
+            limits = self._node_clock.limits(position.keys, position.side, limits)
         advice, tablebases = self._consult_tables(runtime, position, limits)
         searcher.tablebases = tablebases
         hits = advice.hits if advice else 0
@@ -373,7 +373,7 @@ class UciSession:
         if runtime.tables is None or limits.mate or (self._consulted and not self._consulted.is_done(0)):
             return None, None  # there are none, a mate is looked for, or they still have not answered before
         work = self._consulted = FileWork(partial(runtime.advice, position.copy()))
-        if not work.is_done(go.tables_seconds(limits, position.turn)):
+        if not work.is_done(go.tables_seconds(limits, position.side)):
             self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
             return None, None
         try:

@@ -176,7 +176,7 @@ def _exercise(game: PlayerGame, ply: int, judge: Judge) -> Exercise | None:
             return None
         answer = annotation.verdict_on(after, judge, within)
         best, second = ((line.score, judge.expected(line.score)) for line in lines)
-        loss = judge.loss(position, best, answer.seen_by(position.turn))
+        loss = judge.loss(position, best, answer.seen_by(position.side))
         if best[1] < MIN_EXPECTED or loss < annotation.MISTAKE or judge.loss(position, best, second) < MIN_LEAD:
             return None
     better, refutation = lines[0].pv, answer.best
@@ -227,7 +227,7 @@ def reply_to(exercise: Exercise, text: str, judge: Judge) -> Reply:
     answer = annotation.verdict_on(after, judge, limits.Limits(nodes=REPLY_NODES))
     if not answer.best:
         return Reply(name, False, f"{name} is not the best.")
-    line, left = tuple(named_line(after, answer.best)), answer.seen_by(position.turn)[1]
+    line, left = tuple(named_line(after, answer.best)), answer.seen_by(position.side)[1]
     sentence = f"{name} is not the best: {line[0]} answers it, and leaves you {left:.0%} of the points."
     return Reply(name, False, sentence, line)
 

@@ -85,8 +85,8 @@ def _practise(progress: drill.Practice, place: Path, count: int, judge: Callable
 def _ask(exercise: drill.Exercise, judge: Callable[[], Judge]) -> bool | None:
     """Whether the move was found at once; None at the end of the input or on `quit`."""
     position = game.Position(exercise.fen)
-    print(f"\n{terminal.draw(position, terminal.detect(sys.stdout), flipped=position.turn == bitboard.BLACK)}\n")
-    print(f"{fen.COLOUR_NAMES[position.turn]} to move. You played {exercise.number}{exercise.played}; what is better?")
+    print(f"\n{terminal.draw(position, terminal.detect(sys.stdout), flipped=position.side == bitboard.BLACK)}\n")
+    print(f"{fen.COLOUR_NAMES[position.side]} to move. You played {exercise.number}{exercise.played}; what is better?")
     tries = 0
     while tries < drill.ATTEMPTS:
         text = _answer()

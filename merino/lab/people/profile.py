@@ -408,10 +408,10 @@ def mistakes_of(
 
 def _plies_to(position: Position, judged: annotation.AnnotatedMove, judge: Judge) -> int | None:
     """How many plies one must look beyond a mistake, and no fewer, to see what it loses; None for more than DEPTHS."""
-    after, best, needed = best_after(position, judged.move), judged.better.seen_by(position.turn), None
+    after, best, needed = best_after(position, judged.move), judged.better.seen_by(position.side), None
     for depth in reversed(DEPTHS):
         judge.new_game()  # so that a search sees no farther than its depth
-        seen = annotation.verdict_on(after, judge, Limits(depth=depth)).seen_by(position.turn)
+        seen = annotation.verdict_on(after, judge, Limits(depth=depth)).seen_by(position.side)
         if judge.loss(position, best, seen) < annotation.MISTAKE:
             break
         needed = depth

@@ -16,6 +16,7 @@ from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval import families, outlook
 from merino.study import claims
 from merino.study.judge import Judge
+from merino.study.lines import Course, after_move
 
 LIMITS = Limits(nodes=1000)
 
@@ -58,10 +59,10 @@ def along(fen: str, moves: str, score: int = 300) -> dict[str, tuple[str, int]]:
     return found
 
 
-def course(fen: str, moves: str, score: int = 300) -> claims.Course:
+def course(fen: str, moves: str, score: int = 300) -> Course:
     """A line of moves in short notation."""
     position = Position(fen)
-    return claims.Course(position, line_of(position, moves, score).pv, Score(score))
+    return Course(position, line_of(position, moves, score).pv, Score(score))
 
 
 def claimed(fen: str, moves: str, score: int = 300, found: Mapping[str, tuple[str, int]] | None = None):
@@ -183,10 +184,11 @@ def mistake(fen: str, played: str, better: tuple[str, int], reply: tuple[str, in
     position = Position(fen)
     best = line_of(position, *better)
     move = line_of(position, played, 0).pv[0]
-    after = claims.best_after(position, move)
+    after = after_move(position, move)
     script = along(fen, *better) | along(after.fen(), *reply) | (found or {})
     prover = claims.Prover(judge(script, otherwise), LIMITS)
-    return prover.of_mistake(position, move, claims.as_found(best), claims.as_found(line_of(after, *reply)))
+    own = line_of(after, *reply)
+    return prover.of_mistake(move, Course(position, best.pv, best.score), Course(after, own.pv, own.score))
 
 
 def test_a_move_that_loses_the_piece_it_moves_says_so_first():

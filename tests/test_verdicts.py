@@ -41,7 +41,7 @@ POSITIONS = [
 
 @pytest.mark.parametrize(("fen", "said"), POSITIONS)
 def test_a_position_is_judged_by_the_search(fen: str, said: str, gen13: Judge) -> None:
-    assert verdicts.of_position(Position(fen), gen13, LIMITS).text.startswith(said)
+    assert verdicts.of_position(Position(fen), claims.Prover(gen13, LIMITS)).text.startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_a_verdict_on_a_position_stands_only_if_a_deeper_search_agrees(score: in
 
     judge = judge_from(seek)
     ending = Position("4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1")
-    assert verdicts.of_position(ending, judge, Limits(nodes=10)).text.startswith(said)
+    assert verdicts.of_position(ending, claims.Prover(judge, Limits(nodes=10))).text.startswith(said)
     assert (
         "2.00 and may expect 78% of the points; best is 1.Kd1"
-        in verdicts.of_position(ending, judge, Limits(movetime=10)).text
+        in verdicts.of_position(ending, claims.Prover(judge, Limits(movetime=10))).text
     )
 
 

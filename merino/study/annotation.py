@@ -19,6 +19,7 @@ from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import Limits, Score
 from merino.study import claims
 from merino.study.judge import Judge, lengthened
+from merino.study.lines import Course, after_move, seen_after
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
 FULLY = 10  # such moves of a game get all of it, the next ten half of it, and so on: a bound on the time of a game
@@ -66,7 +67,7 @@ class MoveVerdict:
 
     def seen_by(self, turn: int) -> tuple[Score, float]:
         """The score and the expected score for a side; for the one that has moved, before its move."""
-        score = self.score if turn == self.turn else _a_ply_before(self.score)
+        score = self.score if turn == self.turn else seen_after(self.score, -1)
         return score, self.expected if turn == WHITE else 1 - self.expected
 
 
@@ -115,8 +116,8 @@ def annotate_moves(
         change = static.report_change(explained, explained_after)
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
-            best, reply = (claims.ScoredLine(found.best, found.score) for found in (better, after))
-            mistake = claims.Prover(judge, within).of_mistake(previous, move, best, reply)
+            best, own = Course(previous, better.best, better.score), Course(current, after.best, after.score)
+            mistake = claims.Prover(judge, within).of_mistake(move, best, own)
             annotated = replace(annotated, mistake=mistake)
         yield annotated
         before, explained = after, explained_after
@@ -139,24 +140,18 @@ def _confirmed(
 
     The best one is `move` itself where the search before it agrees with it, or sees no such fall.
     """
-    after = verdict_on(claims.best_after(position, move), judge, limits)
-    own = replace(after, score=_a_ply_before(after.score), turn=position.side, best=(move, *after.best))
+    after = verdict_on(after_move(position, move), judge, limits)
+    own = replace(after, score=seen_after(after.score, -1), turn=position.side, best=(move, *after.best))
     deep = verdict_on(position, judge, limits)
     if deep.best[0] == move or not _looks_bad(position, deep, after, judge):
         return own, after
     found = []
     for other in dict.fromkeys((deep.best[0], before.best[0])):
         if other != move:
-            verdict = verdict_on(claims.best_after(position, other), judge, limits)
-            line, score = (other, *verdict.best), _a_ply_before(verdict.score)
+            verdict = verdict_on(after_move(position, other), judge, limits)
+            line, score = (other, *verdict.best), seen_after(verdict.score, -1)
             found.append(replace(verdict, score=score, turn=position.side, best=line))
     return max(found, key=lambda verdict: verdict.seen_by(position.side)[1]), after
-
-
-def _a_ply_before(score: Score) -> Score:
-    """The score before the move that leads to a position with this score, for the side that makes it."""
-    farther = 0 if score.mate is None else 1 if score > 0 else -1
-    return Score(farther - score)
 
 
 def verdict_on(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:

@@ -1,35 +1,161 @@
-"""Lines and their ends: where the pieces get to, and what they and the sides have there by each term."""
+"""Lines with the boards along them: where the pieces get to, what falls, what is won and kept, and how a line ends."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import chess
 
-from merino.core.board import game
+from merino.core.board.game import Position
 from merino.engine.notation.san import as_chess_move, board_of
-from merino.engine.report import phrases, static
+from merino.engine.report import phrases, schema, static
+from merino.engine.search.limits import Score
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group
 from merino.study import tactics
 
+LATEST = 7  # plies within which material must be won
+FOLLOWED = 12  # plies of a line that must not give it back
+SPARED = 3  # pawns from which on a defence may save one
 _OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
 _OF_NOBODY = ("Contested", "Controlled", "PawnIslands", "Space", "Tempo")  # how the names of terms of a side begin
 _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
 
 
-@dataclass(frozen=True)
-class Followed:
-    """Where a line leads: the position there, and each piece's first square by its last."""
+def least_of(pawns: int) -> int:
+    """What a defence must leave of so many pawns."""
+    return pawns - (pawns >= SPARED)
 
-    after: game.Position
+
+@dataclass(frozen=True)
+class Course:
+    """A line from a position, with the boards along it."""
+
+    start: Position
+    moves: Sequence[int]
+    score: Score  # of the side that begins it
+
+    @property
+    def side(self) -> chess.Color:
+        """Who begins it."""
+        return self.boards[0].turn
+
+    @cached_property
+    def made(self) -> tuple[chess.Move, ...]:
+        """Its moves for python-chess."""
+        return tuple(as_chess_move(move, self.start.chess960) for move in self.moves)
+
+    @cached_property
+    def boards(self) -> list[chess.Board]:
+        """The board before the first move and after each."""
+        boards = [board_of(self.start)]
+        for move in self.made:
+            boards.append(boards[-1].copy(stack=False))
+            boards[-1].push(move)
+        return boards
+
+    @cached_property
+    def origins(self) -> list[dict[chess.Square, chess.Square]]:
+        """The first square of each man by where he stands, before the first move and after each."""
+        found = [{square: square for square in self.boards[0].piece_map()}]
+        for board, move in zip(self.boards, self.made, strict=False):
+            found.append(tactics.carried(found[-1], board, move))
+        return found
+
+    @cached_property
+    def falls(self) -> list[tuple[int, chess.Square, chess.PieceType]]:
+        """The men of the other side that are taken: the ply, the square where each stood at first, and its kind."""
+        found = []
+        for ply, (board, move) in enumerate(zip(self.boards, self.made, strict=False), start=1):
+            taken = tactics.taken_on(board, move)
+            if taken is not None and board.turn == self.side:
+                origin = self.origins[ply - 1][taken]
+                found.append((ply, origin, tactics.kind_at(self.boards[0], origin)))
+        return found
+
+    @cached_property
+    def gains(self) -> list[schema.GainReport]:
+        """What the side that begins it has by `LATEST` where nothing can be taken back, and keeps later, most first."""
+        last = min(len(self.moves), FOLLOWED)
+        quiet = {ply: won for ply in range(last, 0, -1) if (won := self._secured(ply)) == self.lead(ply)}
+        kept, nearly, least = dict[int, int](), dict[int, int](), 1000
+        for ply, pawns in quiet.items():
+            if pawns >= tactics.MIN_GAIN and ply <= LATEST and least_of(pawns) <= least:
+                (kept if pawns <= least else nearly)[pawns] = ply
+            least = min(least, pawns)
+        found = kept or nearly
+        return [schema.GainReport(pawns, found[pawns]) for pawns in sorted(found, reverse=True)]
+
+    @property
+    def gain(self) -> schema.GainReport | None:
+        """The most of these; None for nothing."""
+        return next(iter(self.gains), None)
+
+    def with_tail(self, plies: int, moves: Sequence[int]) -> Self:
+        """The course of so many of its moves, followed by others."""
+        return replace(self, moves=(*self.moves[:plies], *moves[: FOLLOWED - plies]))
+
+    def wins(self, pawns: int) -> bool:
+        """Whether the side that begins it wins so many pawns or more in it."""
+        return self.gain is not None and self.gain.pawns >= pawns
+
+    def _secured(self, ply: int) -> int | None:
+        """What the side that begins it has won and keeps after so many plies; None during an exchange.
+
+        If it is the side's turn there, it can save one man: only the second largest capture counts.
+        """
+        board = self.boards[ply]
+        if tactics.can_promote(board) or (board.turn == self.side and tactics.best_capture(board)):
+            return None
+        if board.turn != self.side:
+            return self.lead(ply) - tactics.best_capture(board)
+        return self.lead(ply) - tactics.second_threat(board)
+
+    def ahead(self, ply: int) -> int:
+        """The pawns by which the side that begins it is ahead after so many plies."""
+        return tactics.balance(self.boards[ply], self.side)
+
+    def lead(self, ply: int) -> int:
+        """The pawns that the side that begins it has won after so many plies."""
+        return self.ahead(ply) - self.ahead(0)
+
+    def quiet(self, last: int) -> list[int]:
+        """The plies, `last` at most, after which nothing can be taken at a profit."""
+        return [ply for ply in range(1, min(len(self.moves), last) + 1) if tactics.is_quiet(self.boards[ply])]
+
+    @property
+    def draw(self) -> str | None:
+        """The kind of draw, by the rules, that it ends in; None if it does not."""
+        last, *earlier = (board.epd() for board in reversed(self.boards))
+        return tactics.drawing(self.boards[-1]) or ("repetition" if last in earlier else None)
+
+    def text(self, plies: int) -> str:
+        """So many of its moves with their numbers."""
+        return self.boards[0].variation_san(list(self.made[:plies]))
+
+    @property
+    def opening(self) -> str:
+        """Its first move with its number: "12...Nc2+"."""
+        return self.text(1).replace(". ", ".", 1).replace("... ", "...", 1)
+
+    def uci(self, plies: int) -> tuple[str, ...]:
+        """So many of its moves as UCI writes them."""
+        return tuple(self.start.uci(move) for move in self.moves[:plies])
+
+    def after(self, plies: int) -> Position:
+        """The position after so many of its moves."""
+        found = self.start.copy()
+        for move in self.moves[:plies]:
+            found.push(move)
+        return found
+
+
+@dataclass(frozen=True)
+class LineEnd:
+    """The board at the end of a line with its terms, and each piece by its first square."""
+
     board: chess.Board
-    origins: Mapping[chess.Square, chess.Square]
-
-
-@dataclass(frozen=True)
-class LineEnd(Followed):
-    """The end of a line with its terms, and each piece by its first square."""
-
     pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
     terms: Mapping[str, Mapping[chess.Color, float]]  # what each side has by them, in centipawns for itself
     unusual: Collection[str]  # terms whose weight has a sign that chess players do not expect
@@ -60,26 +186,24 @@ class LineEnd(Followed):
         return {name: sign * cp for name, cp in own.items()}
 
 
-def follow(position: game.Position, moves: Sequence[int]) -> Followed:
-    """Make the moves of a line, all legal, on a copy of the position."""
-    after, board = position.copy(), board_of(position)
-    at = {square: square for square in board.piece_map()}
-    for move in moves:
-        after.push(move)
-        made = as_chess_move(move, position.chess960)
-        if (taken := tactics.taken_on(board, made)) is not None:
-            at.pop(taken)
-        tactics.carry(at, board, made)
-        board.push(made)
-    return Followed(after, board, at)
-
-
-def end_after(position: game.Position, moves: Sequence[int], by_terms: Evaluation) -> LineEnd:
-    """The end of a line of legal moves; `by_terms` has terms."""
-    end = follow(position, moves)
-    report = static.report_evaluation(end.after.record, "", by_terms)
+def end_of(course: Course, plies: int, by_terms: Evaluation) -> LineEnd:
+    """What so many moves of a line lead to; `by_terms` has terms."""
+    report = static.report_evaluation(course.after(plies).record, "", by_terms)
     terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
-    pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
+    pieces = {origin: (square, terms[square]) for square, origin in course.origins[plies].items()}
     unusual = {term.name for term in report.terms if term.weight and not phrases.is_usual(term.name, term.weight)}
     sides = {term.name: {chess.WHITE: term.white_cp, chess.BLACK: term.black_cp} for term in report.terms}
-    return LineEnd(**vars(end), pieces=pieces, terms=sides, unusual=unusual)
+    return LineEnd(course.boards[plies], pieces, sides, unusual)
+
+
+def after_move(position: Position, move: int) -> Position:
+    """A copy of the position after a move."""
+    after = position.copy()
+    after.push(move)
+    return after
+
+
+def seen_after(score: Score, plies: int = 1) -> Score:
+    """A score as the other side sees it a ply later, or with -1 a ply before: a mate is nearer, or farther."""
+    nearer = 0 if score.mate is None else 1 if score > 0 else -1
+    return Score(-(score + plies * nearer))

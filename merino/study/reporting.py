@@ -29,7 +29,7 @@ from merino.eval.explanation import Explanation
 from merino.study import accounts, errors
 from merino.study.analyser import expected_of
 from merino.study.judge import Judge
-from merino.study.lines import follow
+from merino.study.lines import Course
 from merino.study.shapley import DEFAULT_ERROR, shapley_values
 
 LINES = 3  # of the best moves
@@ -108,12 +108,13 @@ def _with_pieces(
         report = with_shapley(report, position.record, evaluation, shapley)
     changed = []
     for move, reported in zip(moves, report.moves, strict=True):
-        end = follow(position, [move])
-        after = static.report_evaluation(end.after.record, "", evaluation)
+        course = Course(position, (move,), Score(0))
+        after, first = course.after(1).record, course.origins[1]
+        then = static.report_evaluation(after, "", evaluation)
         if shapley is not None:
-            after = with_shapley(after, end.after.record, evaluation, shapley, end.origins)
-        origins = {SQUARE_NAMES[square]: SQUARE_NAMES[origin] for square, origin in end.origins.items()}
-        now = {origins[piece.square]: piece for piece in after.pieces}
+            then = with_shapley(then, after, evaluation, shapley, first)
+        origins = {SQUARE_NAMES[square]: SQUARE_NAMES[origin] for square, origin in first.items()}
+        now = {origins[piece.square]: piece for piece in then.pieces}
         pieces = tuple(static.report_piece_change(piece, now.get(piece.square)) for piece in report.pieces)
         changed.append(replace(reported, pieces=pieces))
     return replace(report, moves=tuple(changed))

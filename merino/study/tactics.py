@@ -1,7 +1,7 @@
 """Tactics on a board of python-chess, as players call them: what a move attacks, pins, traps or mates by."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 import chess
 
@@ -27,15 +27,6 @@ def kind_at(board: chess.Board, square: chess.Square) -> chess.PieceType:
     kind = board.piece_type_at(square)
     assert kind
     return kind
-
-
-def boards_along(start: chess.Board, moves: Sequence[chess.Move]) -> list[chess.Board]:
-    """The board before the first move and after each."""
-    boards = [start]
-    for move in moves:
-        boards.append(boards[-1].copy(stack=False))
-        boards[-1].push(move)
-    return boards
 
 
 def men(board: chess.Board, side: chess.Color) -> Counter[chess.PieceType]:
@@ -109,16 +100,20 @@ def is_quiet(board: chess.Board) -> bool:
     return not (can_promote(board) or best_capture(board) or second_threat(board))
 
 
-def carry(at: dict[chess.Square, chess.Square], board: chess.Board, move: chess.Move) -> None:
-    """Move the first squares of men, by the square where each stands, as a move on the board moves them."""
+def carried(
+    at: Mapping[chess.Square, chess.Square], board: chess.Board, move: chess.Move
+) -> dict[chess.Square, chess.Square]:
+    """The first squares of men, by the square where each stands, after a move on the board."""
+    now = dict(at)
     if not board.is_castling(move):
-        at[move.to_square] = at.pop(move.from_square)
-        return
+        if (taken := taken_on(board, move)) is not None:
+            now.pop(taken)
+        now[move.to_square] = now.pop(move.from_square)
+        return now
     rank, is_short = move.from_square & 56, board.is_kingside_castling(move)
-    to = move.to_square
-    corner = to if board.chess960 else rank + (7 if is_short else 0)
-    king, rook = at.pop(move.from_square), at.pop(corner)
-    at[rank + (6 if is_short else 2)], at[rank + (5 if is_short else 3)] = king, rook
+    corner = move.to_square if board.chess960 else rank + (7 if is_short else 0)
+    king, rook = now.pop(move.from_square), now.pop(corner)
+    return now | {rank + (6 if is_short else 2): king, rank + (5 if is_short else 3): rook}
 
 
 def trapped(board: chess.Board) -> Iterator[chess.Square]:
@@ -228,13 +223,22 @@ def discovered_by(before: chess.Board, move: chess.Move) -> list[tuple[chess.Squ
     return sorted(found, key=lambda pair: -worth_at(after, pair[1]))
 
 
+# How games are drawn by the rules, each with what the last move does.
+DRAWS = {
+    "repetition": "draws by repetition",
+    "stalemate": "stalemates",
+    "too little material": "leaves too little material to win",
+    "fifty moves": "draws by the fifty-move rule",
+}
+
+
 def drawing(board: chess.Board) -> str | None:
-    """How the move to this position draws at once, as what it does; None if it does not."""
+    """Which of the draws, but for a repetition, a position is; None if it is none."""
     if board.is_stalemate():
-        return "stalemates"
+        return "stalemate"
     if board.is_insufficient_material():
-        return "leaves too little material to win"
-    return "draws by the fifty-move rule" if board.is_fifty_moves() else None
+        return "too little material"
+    return "fifty moves" if board.is_fifty_moves() else None
 
 
 def balance(board: chess.Board, side: chess.Color) -> int:

@@ -18,6 +18,7 @@ from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
 from merino.study import claims, errors, tactics
 from merino.study.annotation import deeper, grade_of
 from merino.study.judge import Judge
+from merino.study.lines import Course, after_move, seen_after
 
 SAME = 0.02  # of the points, by which moves must differ for one to be better
 DECIDED = 100  # centipawns by which moves must differ where one side is winning anyway
@@ -44,27 +45,29 @@ def with_verdict(
     """The report of a legal position with the verdict of a search, and with a threat of the other side."""
     if report.ending:
         return replace(report, verdict=report.summary[0])
-    verdict, threat = of_position(position, judge, limits), claims.Prover(judge, limits).threat(position)
+    prover = claims.Prover(judge, limits)
+    verdict, threat = of_position(position, prover), prover.threat(position)
     said = None if threat is None else claims.threat_text(*threat[:2])
     proved = verdict.claims if threat is None else (*verdict.claims, threat[0])
     return replace(report, verdict=verdict.text, threat=said, claims=proved)
 
 
-def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
+def of_position(position: Position, prover: claims.Prover) -> Judgement:
     """Who is better in a position that is not over, by which move, and what that wins.
 
     A deeper search must agree, else its line is the verdict; there is none if the limit is a time.
     """
-    line, prover = _searched(position, judge, limits), claims.Prover(judge, limits)
+    judge, limits = prover.judge, prover.limits
+    line = _searched(position, judge, limits)
     if not limits.movetime:
         deep = _searched(position, judge, deeper(limits))
         off = abs(judge.share(position, deep.score) - judge.share(position, line.score))
         line = line if deep.pv[0] == line.pv[0] and off < SAME else deep
-    course, turn, mate = claims.Course(position, line.pv, line.score), position.side, line.score.mate
+    course, turn, mate = Course(position, line.pv, line.score), position.side, line.score.mate
     judged = partial(Judgement, lines={line.pv[0]: line})
     by = f"best is {course.opening} ({judge.name}, depth {line.depth})."
     if mate is not None and mate < 0:
-        reply = claims.Course(course.after(1), line.pv[1:], _a_ply_later(line.score))
+        reply = Course(course.after(1), line.pv[1:], seen_after(line.score))
         claim = prover.of_line(reply)
         if claim is not None and claim.kind == "mate":
             said = f"{COLOUR_NAMES[1 - turn]} mates in {-mate}; {course.opening} holds out longest."
@@ -73,8 +76,7 @@ def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
     claim = prover.of_line(course)
     if claim is not None and claim.kind == "mate":
         plies = len(claim.line)
-        whole = claims.Course(position, tuple(position.copy().push_all(claim.line)), line.score).text(plies)
-        shown = f" ({whole})" if 1 < plies <= MAX_SHOWN else ""
+        shown = f" ({claims.line_text(position, claim.line)})" if 1 < plies <= MAX_SHOWN else ""
         said = f"{COLOUR_NAMES[turn]} mates in {(plies + 1) // 2} by {course.opening}{shown}."
         return judged((said,), (claim,))
     said = standing(position, line, judge)
@@ -83,7 +85,7 @@ def of_position(position: Position, judge: Judge, limits: Limits) -> Judgement:
 
 def standing(position: Position, line: Line, judge: Judge) -> str:
     """A line that a search has just found in a sentence, without a proof: who is better, and by which move."""
-    best = _bare(claims.Course(position, line.pv[:1], line.score).opening)
+    best = _bare(Course(position, line.pv[:1], line.score).opening)
     return f"{_standing(line.score, position, judge)}; best is {best} ({judge.name}, depth {line.depth})."
 
 
@@ -98,7 +100,7 @@ def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> J
             return judged((f"{name} is mate.",))
         if len(position.legal_moves) == 1:
             return judged((f"{name} is the only move: {score}.",))
-        course = claims.Course(position, own.pv, own.score)
+        course = Course(position, own.pv, own.score)
         claim, said = prover.of_line(course), f"{name} is best: {score}."
         return judged((said,)) if claim is None else judged((said, _of_it(claim, course)), (claim,))
     against = f"{best_score} against {score}"
@@ -149,13 +151,13 @@ def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:
 
     Material counts where nothing can be taken at a profit any more, and only if the line does not give it back.
     """
-    course = claims.Course(position, tuple(position.copy().push_all(moves)), Score(0))
+    course = Course(position, position.copy().push_all(moves), Score(0))
     if course.boards[-1].is_checkmate():
         return (f"{_numbered(course, len(moves))} is mate.",)
     if how := tactics.drawing(course.boards[-1]):
-        return (f"{_numbered(course, len(moves))} {how}.",)
+        return (f"{_numbered(course, len(moves))} {tactics.DRAWS[how]}.",)
     for start in (0, 1)[: len(moves)]:
-        part = claims.Course(course.after(start), course.moves[start:], Score(0))
+        part = Course(course.after(start), course.moves[start:], Score(0))
         ply = start + part.gain.ply if part.gain else 0
         pawns = tactics.balance(course.boards[ply], part.side) - tactics.balance(course.boards[0], part.side)
         if pawns >= tactics.MIN_GAIN:
@@ -167,13 +169,13 @@ def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _numbered(course: claims.Course, ply: int) -> str:
+def _numbered(course: Course, ply: int) -> str:
     """The move at this ply, from 1, with its number, without the sign of a mate: "12...Nxc2"."""
     text = course.boards[ply - 1].variation_san([course.made[ply - 1]])
     return _bare(text.replace(". ", ".", 1).replace("... ", "...", 1))
 
 
-def _of_it(claim: schema.ClaimReport, course: claims.Course) -> str:
+def _of_it(claim: schema.ClaimReport, course: Course) -> str:
     """A claim about a line whose first move has just been named: "It forks ..."."""
     is_its = claim.text.startswith(course.opening)
     return f"It{claim.text.removeprefix(course.opening)}." if is_its else _sentence(claim.text)
@@ -229,11 +231,5 @@ def _fall(position: Position, one: Line, other: Line, judge: Judge) -> float:
 
 
 def _mistake(prover: claims.Prover, position: Position, better: Line, other: Line) -> claims.Mistake:
-    reply = claims.ScoredLine(other.pv[1:], _a_ply_later(other.score))
-    return prover.of_mistake(position, other.pv[0], claims.as_found(better), reply)
-
-
-def _a_ply_later(score: Score) -> Score:
-    """The score after the first move of a line with this score, for the other side."""
-    nearer = 0 if score.mate is None else 1 if score > 0 else -1
-    return Score(-(score + nearer))
+    own = Course(after_move(position, other.pv[0]), other.pv[1:], seen_after(other.score))
+    return prover.of_mistake(other.pv[0], Course(position, better.pv, better.score), own)

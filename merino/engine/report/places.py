@@ -15,6 +15,7 @@ CENTRE = chess.SquareSet(chess.BB_C4 | chess.BB_D4 | chess.BB_E4 | chess.BB_F4) 
     chess.BB_C5 | chess.BB_D5 | chess.BB_E5 | chess.BB_F5
 )
 LESS_MOBILE = 3  # squares by which the reach of a piece must differ to be named
+FILE, GAP, SQUARE, LINE = "file", "gap", "square", "line"  # what makes a fact the same on two boards
 
 
 class Standing(NamedTuple):
@@ -29,14 +30,15 @@ class Fact:
     """A kind of fact: where it holds on a board for a side, and what sentences say of it.
 
     `words` take the owner, files, squares and a verb. `terms` are those that count it, in any set, by the beginnings
-    of their names. A fact of pawns `is_by_file`: a pawn stays on its file unless it takes.
+    of their names. `by` is what two boards must share for a fact to be the same on both: the file of a pawn, which
+    stays there unless it takes, that of a gap, the square of a piece, or of one on a line also the file of another.
     """
 
     holds: Callable[[chess.Board, chess.Color], Iterator[Standing]]
     terms: tuple[str, ...]
     is_good: bool
-    is_by_file: bool
     words: str
+    by: str = SQUARE  # or FILE, GAP or LINE
 
 
 def _ahead(square: chess.Square, side: chess.Color, files: int) -> chess.SquareSet:
@@ -169,46 +171,45 @@ LACKS = {"is": "is not", "has": "does not have", "stands": "does not stand"}
 WOULD = {"is": "would be", "has": "would have", "stands": "would stand", "shields": "would shield"}
 _SEVERAL = {"is": "are", "becomes": "become", "has": "have", "stands": "stand", "does": "do"}
 FACTS = {
-    "isolated pawn": Fact(isolated, ("PawnIsolated",), False, True, "{owner}'s {file}-pawn{s} {is} isolated"),
-    "doubled pawn": Fact(doubled, ("PawnDoubled",), False, True, "{owner}'s {file}-pawns {are} doubled"),
-    "backward pawn": Fact(backward, ("PawnBackward",), False, True, "{owner}'s {file}-pawn{s} {is} backward"),
-    "passed pawn": Fact(passed, ("PawnPassed", "Passed"), True, True, "{owner}'s {file}-pawn{s} {is} passed"),
+    "isolated pawn": Fact(isolated, ("PawnIsolated",), False, "{owner}'s {file}-pawn{s} {is} isolated", FILE),
+    "doubled pawn": Fact(doubled, ("PawnDoubled",), False, "{owner}'s {file}-pawns {are} doubled", FILE),
+    "backward pawn": Fact(backward, ("PawnBackward",), False, "{owner}'s {file}-pawn{s} {is} backward", FILE),
+    "passed pawn": Fact(passed, ("PawnPassed", "Passed"), True, "{owner}'s {file}-pawn{s} {is} passed", FILE),
     "open file": Fact(
-        on_open_files, ("RookOpen",), True, False, "{owner}'s rook{s} {stands} on the open {file}-file{s}"
+        on_open_files, ("RookOpen",), True, "{owner}'s rook{s} {stands} on the open {file}-file{s}", LINE
     ),
     "half-open file": Fact(
         on_half_open_files,
         ("RookOpen", "RookHalfOpen"),
         True,
-        False,
         "{owner}'s rook{s} {stands} on the half-open {file}-file{s}",
+        LINE,
     ),
-    "seventh rank": Fact(on_the_seventh, ("Rook7th",), True, False, "{owner}'s rook{s} {stands} on the seventh rank"),
+    "seventh rank": Fact(on_the_seventh, ("Rook7th",), True, "{owner}'s rook{s} {stands} on the seventh rank"),
     "outpost": Fact(
-        outposts, ("KnightOutpost", "BishopOutpost"), True, False, "{owner}'s {piece}{s} {has} an outpost on {square}"
+        outposts, ("KnightOutpost", "BishopOutpost"), True, "{owner}'s {piece}{s} {has} an outpost on {square}"
     ),
-    "bishop pair": Fact(bishop_pairs, ("BishopPair",), True, False, "{owner} {has} the bishop pair"),
+    "bishop pair": Fact(bishop_pairs, ("BishopPair",), True, "{owner} {has} the bishop pair"),
     "king shield": Fact(
         unshielded,
         ("KingPawnShield", "KingShelter"),
         False,
-        False,
         "no pawn {shields} {owner}'s king on the {file}-file{s}",
+        GAP,
     ),
     "centre": Fact(
         in_the_centre,
         ("KnightCenter", "BishopCenter", "KnightSquare", "BishopSquare"),
         True,
-        False,
         "{owner}'s {piece}{s} {stands} in the centre on {square}",
     ),
     "central king": Fact(
-        central_kings, ("KingCenterEnd", "KingSquare"), True, False, "{owner}'s king {stands} in the centre on {square}"
+        central_kings, ("KingCenterEnd", "KingSquare"), True, "{owner}'s king {stands} in the centre on {square}"
     ),
 }
 # Facts that sentences may state, but are no reason for a mistake.
 STATED = FACTS | {
-    "central pawn": Fact(central_pawns, ("PawnCenter",), True, False, "{owner}'s {file}-pawn{s} {stands} in the centre")
+    "central pawn": Fact(central_pawns, ("PawnCenter",), True, "{owner}'s {file}-pawn{s} {stands} in the centre")
 }
 
 
@@ -223,12 +224,12 @@ def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Col
     own, other = list(fact.holds(here, owner)), list(fact.holds(there, owner))
     if kind == "passed pawn":
         own = [each for each in own if chess.square_rank(each.square) in (range(3, 7) if owner else range(1, 5))]
-    if fact.is_by_file:
+    if fact.by == FILE:
         files = {chess.square_file(each.square) for each in other}
         return [each for each in own if chess.square_file(each.square) not in files]
-    if kind == "king shield":
+    if fact.by == GAP:
         return [each for each in own if each.detail not in {found.detail for found in other}]
-    if kind.endswith("open file"):
+    if fact.by == LINE:
         heavy = there.pieces(chess.ROOK, owner) | there.pieces(chess.QUEEN, owner)
         files = set(map(chess.square_file, heavy))
         own = [each for each in own if chess.square_file(each.square) not in files]
@@ -255,7 +256,7 @@ def changed(kind: str, before: chess.Board, after: chess.Board, owner: chess.Col
     ends = [found for found in ends if sentence(kind, before, [found]) not in said[1]]
     begins = [found for found in begins if sentence(kind, after, [found]) not in said[0]]
     if kind != "bishop pair":  # which ends when a bishop is taken
-        ends = [found for found in ends if kind != "king shield" and not is_taken(found)]
+        ends = [found for found in ends if STATED[kind].by != GAP and not is_taken(found)]
     if begins and ends:
         begins, ends = ([found for found in each if stays(found)] for each in (begins, ends))
     return begins, ends

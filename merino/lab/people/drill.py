@@ -35,6 +35,7 @@ from merino.lab.people.games import PlayerGame, PlayerGames, folded, games_of_pl
 from merino.learn.rescoring import Rescore
 from merino.study import annotation, claims, errors
 from merino.study.judge import STRONGEST, Judge
+from merino.study.lines import Course, after_move
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
 SCREENING_NODES = 40_000  # of the search that judges them first
@@ -167,7 +168,7 @@ def _exercise(game: PlayerGame, ply: int, judge: Judge) -> Exercise | None:
     """
     fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
     position = Position(fen)
-    after = claims.best_after(position, played)
+    after = after_move(position, played)
     judge.new_game()  # so that no exercise depends on those before it
     first = limits.Limits(nodes=SCREENING_NODES)
     for within in (first, annotation.deeper(first)):
@@ -180,8 +181,8 @@ def _exercise(game: PlayerGame, ply: int, judge: Judge) -> Exercise | None:
         if best[1] < MIN_EXPECTED or loss < annotation.MISTAKE or judge.loss(position, best, second) < MIN_LEAD:
             return None
     better, refutation = lines[0].pv, answer.best
-    found = (claims.as_found(lines[0]), claims.ScoredLine(refutation, answer.score))
-    mistake = claims.Prover(judge, annotation.deeper(first)).of_mistake(position, played, *found)
+    courses = Course(position, better, lines[0].score), Course(after, refutation, answer.score)
+    mistake = claims.Prover(judge, annotation.deeper(first)).of_mistake(played, *courses)
     return Exercise(
         fen=position.fen(),
         played=san(position, played),
@@ -223,7 +224,7 @@ def reply_to(exercise: Exercise, text: str, judge: Judge) -> Reply:
         line = exercise.refutation
         return Reply(name, False, f"That is what you played: {line[0]} answers it.", line)
     judge.new_game()
-    after = claims.best_after(position, move)
+    after = after_move(position, move)
     answer = annotation.verdict_on(after, judge, limits.Limits(nodes=REPLY_NODES))
     if not answer.best:
         return Reply(name, False, f"{name} is not the best.")

@@ -25,8 +25,8 @@ from merino.eval.material import FULL_BOARD
 from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
 from merino.match.statistics import t_95, wilson_interval
 from merino.study import annotation, errors
-from merino.study.claims import best_after
 from merino.study.judge import Judge
+from merino.study.lines import after_move
 
 MIN_CHOICES = 60  # positions; fewer say nothing about anybody
 JUDGING = Limits(nodes=5_000)  # of the searches that say what a move loses; what looks like a mistake gets more
@@ -408,7 +408,7 @@ def mistakes_of(
 
 def _plies_to(position: Position, judged: annotation.AnnotatedMove, judge: Judge) -> int | None:
     """How many plies one must look beyond a mistake, and no fewer, to see what it loses; None for more than DEPTHS."""
-    after, best, needed = best_after(position, judged.move), judged.better.seen_by(position.side), None
+    after, best, needed = after_move(position, judged.move), judged.better.seen_by(position.side), None
     for depth in reversed(DEPTHS):
         judge.new_game()  # so that a search sees no farther than its depth
         seen = annotation.verdict_on(after, judge, Limits(depth=depth)).seen_by(position.side)

@@ -1,0 +1,350 @@
+"""How a line wins material: counted and confirmed by searches, and named by the first rule on the board that holds.
+
+Material counts where it is won within `lines.LATEST` plies and nothing can be taken at a profit any more. A search that
+counts nothing but material must find it, the judge's search from there must agree, and no defence may save it. It is
+won by a fork, a pin, or, if by nothing else, by the pieces that fall. Two lines may also differ by it at their ends.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import chess
+
+from merino.core.board.game import Position
+from merino.engine.notation.san import board_of
+from merino.engine.report import phrases, schema
+from merino.engine.search.limits import Limits, Line, Score
+from merino.engine.search.searcher import Searcher
+from merino.eval import families
+from merino.eval.evaluation import Evaluation
+from merino.study import tactics
+from merino.study.judge import Judge, by_search, lengthened
+from merino.study.lines import FOLLOWED, LATEST, SPARED, Course, least_of
+
+MAX_FALL = 50  # centipawns that the second search may find less than the first
+WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
+LEAST_AFTER = 100  # centipawns of a side that has won a piece
+LEAST_PER_PAWN = 60  # centipawns that a move must lose for each pawn that is said to be lost
+COVERED = 0.5  # of what a move loses, that a reason must make
+AS_GOOD = 10  # centipawns that another line that wins material may be worse by
+COUNTING = 100_000  # nodes of the search that counts material
+COUNTER_MB = 8
+COUNTED = (*tactics.PIECES, chess.PAWN)
+LONGER = 3, 2  # times the nodes, or more plies, of a search that must not change a score
+SIMPLE = 3  # plies in which what hangs is taken
+
+
+def for_beginner(value: int, ply: int) -> int:
+    """A value for the side to move after so many plies, for the side that begins the line."""
+    return value if ply % 2 == 0 else -value
+
+
+@cache
+def counting() -> Evaluation:
+    """An evaluation that counts nothing but material."""
+    evaluation = families.default()
+    worth = {f"VAL_{chess.piece_symbol(kind).upper()}": 100.0 * tactics.WORTH[kind] for kind in COUNTED}
+    return evaluation.with_numbers({name: worth.get(name[:5], 0.0) for name in evaluation.numbers})
+
+
+class Counted(NamedTuple):
+    """The moves of a line, and the pawns that the side to move wins by it."""
+
+    moves: Sequence[int]
+    pawns: int
+
+
+class Win(NamedTuple):
+    """How a line wins material: the kind, the squares of the pieces named, as they stand at first, and the sentence."""
+
+    kind: str
+    course: Course
+    gain: schema.GainReport
+    pieces: Sequence[chess.Square]
+    text: str
+    after: Score  # where it is won, for the side that begins the line
+
+
+class Shortfall(NamedTuple):
+    """By how much a line comes out worse than another: the plies to both ends, the scores there, and in words."""
+
+    pawns: int
+    plies: tuple[int, int]
+    scores: tuple[int, int]
+    text: str
+
+
+@dataclass(frozen=True)
+class Winning:
+    """Finds what lines win, by a judge within these limits and by a count of material."""
+
+    judge: Judge
+    limits: Limits
+    _counts: dict[tuple[Any, ...], Counted] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def search(self, position: Position) -> Line:
+        """What the judge finds."""
+        return self.judge.line(position, self.limits)
+
+    def of(self, course: Course) -> Win | None:
+        """What material a line wins, or another one as good, that a search finds which counts nothing else."""
+        counted = self.count(course.start)
+        if not course.moves or counted.pawns < tactics.MIN_GAIN:
+            return None
+        won = self._won_in(course)
+        if won is None and (other := self._as_good(course, counted.moves)) is not None:
+            won = self._won_in(other)
+        return won
+
+    def _as_good(self, course: Course, moves: Sequence[int]) -> Course | None:
+        """Another line from the same position; None if the judge finds its first move worse."""
+        score = course.score
+        if moves[0] != course.moves[0]:
+            (line,) = self.judge.analyse(course.start, replace(self.limits, search_moves=[moves[0]]))
+            score = line.score
+        return None if score < course.score - AS_GOOD else Course(course.start, moves, score)
+
+    def _won_in(self, course: Course) -> Win | None:
+        """What material a line wins, and by which of the means; None if it is not proved."""
+        for gain in course.gains:
+            if self.count(course.start, course.moves[:1]).pawns < least_of(gain.pawns):
+                continue
+            line = self.search(course.after(gain.ply))
+            after = line.score if gain.ply % 2 == 0 else Score(-line.score)
+            is_kept = course.with_tail(gain.ply, line.pv).wins(gain.pawns)
+            if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain, line):
+                for kind, named in MEANS.items():
+                    if (found := named(course, gain)) is not None:
+                        return Win(kind, course, gain, *found, after)
+        return None
+
+    def _agrees(self, course: Course, gain: schema.GainReport, after: Score) -> bool:
+        """Whether the scores of a line speak of what it wins, before and after it: a pawn decides no game."""
+        if abs(after) >= WON:
+            return gain.pawns >= SPARED and (after > 0) == (course.score > 0)
+        if gain.pawns >= SPARED:
+            return after >= max(course.score - MAX_FALL, LEAST_AFTER)
+        is_same = abs(after - course.score) <= MAX_FALL
+        return is_same and after >= LEAST_PER_PAWN * min(gain.pawns, course.ahead(gain.ply))
+
+    def _is_forced(self, course: Course, gain: schema.GainReport, end: Line) -> bool:
+        """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several.
+
+        The first move must keep the score, where it wins no piece in a longer search.
+        """
+        limits = lengthened(self.limits, *LONGER) if gain.pawns < SPARED else self.limits
+        first = end if gain.ply == 1 and limits is self.limits else self.judge.line(course.after(1), limits)
+        if -first.score < min(course.score - MAX_FALL, WON):
+            return False
+        defences = {1: first} | {ply: self.search(course.after(ply)) for ply in range(3, gain.ply, 2)}
+        least = least_of(gain.pawns)
+        return all(course.with_tail(ply, defence.pv).wins(least) for ply, defence in defences.items())
+
+    @cached_property
+    def _counter(self) -> Judge:
+        """A search that counts nothing but material."""
+        return by_search(Searcher(COUNTER_MB, 1, counting()), counting(), "material", is_forgetful=True)
+
+    def count(self, position: Position, first: Sequence[int] = ()) -> Counted:
+        """The pawns that the side to move wins by force, all or by one of the `first` moves, and by which line."""
+        asked = position.start_fen(), tuple(position.moves), tuple(first)
+        if asked not in self._counts:
+            board = board_of(position)
+            line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
+            pawns = round(line.score / 100) - tactics.balance(board, board.turn)
+            self._counts[asked] = Counted(line.pv, pawns)
+        return self._counts[asked]
+
+    def difference(self, whole: Course, best: Course) -> Shortfall | None:
+        """How much more material the better line has where both end quiet, and nothing changes it any more."""
+        plies = _settled(whole, LATEST + 1, 1), _settled(best, LATEST, -1)
+        if not all(plies) or not whole.moves or best.score.mate is not None or whole.score.mate is not None:
+            return None
+        pawns = best.lead(plies[1]) - whole.lead(plies[0])
+        loss = int(best.score) - int(whole.score)
+        if pawns < tactics.MIN_GAIN or loss < LEAST_PER_PAWN * min(pawns, SPARED):
+            return None
+        counted = [self.count(course.after(ply)).pawns for course, ply in zip((whole, best), plies, strict=True)]
+        own, other = map(for_beginner, counted, plies)
+        certain = pawns + other - own
+        ends = self.scores_at(whole, best, plies)
+        is_far = max(map(abs, ends)) >= WON and pawns < SPARED
+        if is_far or max(counted) > 0 or certain < least_of(pawns) or ends[1] - ends[0] < COVERED * loss:
+            return None
+        names = (course.boards[0].san(course.made[0]) for course in (whole, best))
+        text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
+        return Shortfall(pawns, plies, ends, text)
+
+    def scores_at(self, whole: Course, best: Course, plies: tuple[int, int]) -> tuple[int, int]:
+        """The scores at the ends of the line played and of the better one, by longer searches, for who begins them."""
+        lines = zip((whole, best), plies, strict=True)
+        found = [self.judge.line(course.after(ply), lengthened(self.limits, *LONGER)).score for course, ply in lines]
+        own, other = map(for_beginner, map(int, found), plies)
+        return own, other
+
+
+_Named = tuple[Sequence[chess.Square], str]
+
+# How material is won: each rule has the squares of the pieces that it names, as they stand at first, and its sentence.
+
+
+def _by_promotion(course: Course, gain: schema.GainReport) -> _Named | None:
+    """A pawn promotes in the line, and what it becomes stays or is paid for."""
+    for at, board, move in zip(course.origins, course.boards, course.made[: gain.ply], strict=False):
+        if move.promotion and board.turn == course.side:
+            origin = at[move.from_square]
+            worth = tactics.WORTH[move.promotion] - 1
+            if gain.pawns < worth - 1 and not any(ply < gain.ply for ply, *_ in course.falls):
+                return None
+            how = board.variation_san([move]).replace(". ", ".", 1)
+            return (origin,), f"the pawn on {chess.square_name(origin)} promotes: {how}"
+    return None
+
+
+def _by_taking(course: Course, gain: schema.GainReport) -> _Named | None:
+    """The first move takes what is then won, in three plies at most."""
+    board, first = course.boards[0], course.made[0]
+    square = tactics.taken_on(board, first)
+    if square is None or gain.ply > SIMPLE or not gain.pawns <= tactics.exchange(board, square, course.side) + 1:
+        return None
+    taken, _ = _exchanged(course, gain)
+    is_free = tactics.men(board, course.side) == tactics.men(course.boards[gain.ply], course.side)
+    if is_free and taken.total() == 1:
+        return (square,), f"{course.opening} takes the {tactics.piece_name(board, square)} for nothing"
+    return (square,), f"{course.opening} wins {_spoils(course, gain)}"
+
+
+def _by_fork(course: Course, gain: schema.GainReport) -> _Named | None:
+    """The first move attacks the king, more valuable pieces or unguarded ones, two or more, and the line takes one."""
+    move, board = course.made[0], course.boards[1]
+    targets = tactics.fork_targets(board, move.to_square)
+    if not targets or not _takes(course, gain, targets):
+        return None
+    fallen = {origin for ply, origin, _ in course.falls if ply <= gain.ply}
+    first, *others = sorted(targets, key=lambda target: -tactics.worth_at(board, target))
+    second = others[0] if first in fallen else next(target for target in others if target in fallen)
+    named = first, second
+    said = " and the ".join(tactics.piece_name(board, target) for target in named)
+    return (move.from_square, *named), f"{course.opening} forks the {said} and wins {_spoils(course, gain)}"
+
+
+def _by_skewer(course: Course, gain: schema.GainReport) -> _Named | None:
+    """The first move attacks a piece that shields another in line, and the line takes one of them."""
+    return _in_line(course, gain, tactics.skewers_by(course.boards[1], course.made[0].to_square), "skewers", "and")
+
+
+def _by_pin(course: Course, gain: schema.GainReport) -> _Named | None:
+    """The first move attacks a piece that shields a more valuable one in line, and the line takes one of them."""
+    return _in_line(course, gain, tactics.pins_by(course.boards[1], course.made[0].to_square), "pins", "to")
+
+
+def _in_line(
+    course: Course,
+    gain: schema.GainReport,
+    found: Iterator[tuple[chess.Square, chess.Square]],
+    verb: str,
+    between: str,
+) -> _Named | None:
+    move, board = course.made[0], course.boards[1]
+    if tactics.is_hanging(board, move.to_square):
+        return None
+    for front, behind in found:
+        if _takes(course, gain, [front, behind]):
+            said = f"the {tactics.piece_name(board, front)} {between} the {tactics.piece_name(board, behind)}"
+            return (move.from_square, front, behind), f"{course.opening} {verb} {said} and wins {_spoils(course, gain)}"
+    return None
+
+
+def _by_discovery(course: Course, gain: schema.GainReport) -> _Named | None:
+    """The first move lets another piece attack a more valuable or an unguarded one, and the line takes it."""
+    move, board = course.made[0], course.boards[0]
+    for slider, target in tactics.discovered_by(board, move):
+        if _takes(course, gain, [target]) or board.piece_type_at(target) == chess.KING:
+            said = f"the attack of the {tactics.piece_name(board, slider)} on the {tactics.piece_name(board, target)}"
+            named = (move.from_square, slider, target)
+            return named, f"{course.opening} uncovers {said} and wins {_spoils(course, gain)}"
+    return None
+
+
+def _by_trapping(course: Course, gain: schema.GainReport) -> _Named | None:
+    """After the first move a piece is attacked and lost wherever it goes, and the line takes it."""
+    for square in tactics.trapped(course.boards[1]):
+        if _takes(course, gain, [square]):
+            return (square,), f"{course.opening} traps the {tactics.piece_name(course.boards[1], square)}"
+    return None
+
+
+def _by_anything(course: Course, gain: schema.GainReport) -> _Named | None:
+    """What falls in the line, where none of the others holds."""
+    falls = [(origin, kind) for ply, origin, kind in course.falls if ply <= gain.ply]
+    if not falls:
+        return None
+    largest = max(falls, key=lambda fall: tactics.WORTH[fall[1]])[0]
+    spoils, first = _spoils(course, gain), tactics.piece_name(course.boards[0], falls[0][0])
+    if len(falls) == 1 or spoils.startswith(f"the {first}"):
+        return (falls[0][0] if spoils.startswith(f"the {first}") else largest,), f"{course.opening} wins {spoils}"
+    return (falls[0][0],), f"{course.opening} wins {spoils}: the {first} falls first"
+
+
+# The kinds of claims about material, in the order in which they are tried.
+MEANS = {
+    "promotion": _by_promotion,
+    "takes": _by_taking,
+    "fork": _by_fork,
+    "skewer": _by_skewer,
+    "pin": _by_pin,
+    "discovered attack": _by_discovery,
+    "trapped": _by_trapping,
+    "wins material": _by_anything,
+}
+
+
+def _takes(course: Course, gain: schema.GainReport, targets: Sequence[chess.Square]) -> bool:
+    """Whether one of these pieces, moved or not, falls by the ply at which the material is won."""
+    return any(origin in targets and 1 < ply <= gain.ply for ply, origin, _ in course.falls)
+
+
+def _exchanged(course: Course, gain: schema.GainReport) -> tuple[Counter[chess.PieceType], Counter[chess.PieceType]]:
+    """What the side that begins a line takes and gives to where it has won material; like for like is left out."""
+    given, taken = tactics.exchanged(course.boards[0], course.boards[gain.ply], course.side)
+    return taken, given
+
+
+def _spoils(course: Course, gain: schema.GainReport) -> str:
+    """What a line wins: "the knight on c6", "a rook for a bishop"."""
+    taken, given = _exchanged(course, gain)
+    if not taken or tactics.pawns_of(taken) - tactics.pawns_of(given) != gain.pawns:
+        return "a pawn" if gain.pawns == 1 else f"material worth {gain.pawns} pawns"
+    won = phrases.listed(taken)
+    if taken.total() == 1:
+        (kind,) = taken
+        origins = [origin for ply, origin, fallen in course.falls if ply <= gain.ply and fallen == kind]
+        won = f"the {tactics.placed(kind, origins[0])}" if len(origins) == 1 else won
+    return f"{won} for {phrases.listed(given)}" if given else won
+
+
+def _settled(course: Course, last: int, sign: int) -> int:
+    """The ply of a line from which on its quiet boards, to the `last` ply, have the same material; 0 for none.
+
+    Nor may the side that begins it have more on a later one if `sign` is 1, or less if it is -1.
+    """
+    quiet = course.quiet(FOLLOWED)
+    early = [ply for ply in quiet if ply <= last]
+    if not early or any(sign * course.lead(ply) > sign * course.lead(early[-1]) for ply in quiet if ply > last):
+        return 0
+    other = (ply for ply in reversed(early) if course.lead(ply) != course.lead(early[-1]))
+    return early[early.index(found) + 1] if (found := next(other, None)) else early[0]
+
+
+def _worse_by(whole: Course, best: Course, plies: tuple[int, int]) -> str:
+    """What the side that begins two lines has less at the end of the first: "a pawn", "a rook for a bishop"."""
+    ends = whole.boards[plies[0]], best.boards[plies[1]]
+    own, other = (tactics.men(ends[0], side) for side in (whole.side, not whole.side))
+    best_own, best_other = (tactics.men(ends[1], side) for side in (whole.side, not whole.side))
+    less = best_own + other
+    more = own + best_other
+    lost, paid = less - more, more - less
+    return phrases.listed(lost, paid)

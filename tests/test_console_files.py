@@ -158,6 +158,9 @@ def test_a_file_that_is_no_pgn_or_cannot_be_written_stays(talk, path, monkeypatc
     path.write_text("my diary\n")
     assert "is not a PGN file: choose another name" in talk.say("force", "e4", f"save {path}")
     assert path.read_text() == "my diary\n"
+    path.write_text(head := '[White "Anna"]\n\n')
+    assert "behind its last game it would be read as 1 game, not 2" in talk.say(f"save {path}")
+    assert path.read_text() == head
     assert "Cannot write" in talk.say(f"save {path}/deeper/game.pgn")
     assert "Cannot write" in talk.say(f"save {path.parent}")
     path.write_text(TWO_GAMES, encoding="utf-8")

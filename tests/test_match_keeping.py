@@ -19,7 +19,8 @@ from merino.core.common.sealed import as_json, from_json
 from merino.eval.families import default
 from merino.formats import openings, scored_games
 from merino.formats.packed import pack
-from merino.match import keeping, players, runner
+from merino.formats.pgn_text import MisreadError
+from merino.match import keeping, players, report, runner
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.games import Game, MatchError, Reason, Tally
 from merino.match.keeping import MatchKeeper, PositionFile, holding
@@ -142,6 +143,24 @@ def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(when, pgn, 
     assert not pgn.read_text().endswith("\n\n")
     play(pgn, state)
     assert pgn.read_text() == ALL
+
+
+def test_nothing_is_added_where_it_would_be_read_as_a_part_of_the_last_game(pgn, state):
+    pgn.write_text('[White "Anna"]\n\n')
+    with pytest.raises(MisreadError, match=r"nothing can be added to '.*': behind its last game it would be read as 1"):
+        play(pgn, state)
+    assert pgn.read_text() == '[White "Anna"]\n\n' and not state.exists()
+
+
+def test_a_game_that_would_be_misread_ends_no_match(pgn, monkeypatch):
+    words, said = iter(["(", *[""] * 10**4]), list[str]()
+    real = report.comment
+    monkeypatch.setattr(report, "comment", lambda text: next(words) or real(text))
+    player = players.OwnPlayer("default")
+    config = MatchConfig((player, player), TimeControl(nodes=10), games=4)
+    result = run_match(config, 1, output=MatchOutput(pgn=pgn, say=said.append))
+    assert result.tally.games == 4 and pgn.read_text().count("[Event ") == 3 and "(" not in pgn.read_text()
+    assert said == result.left_out.remarks and said[0].startswith(f"game 1 is not in '{pgn}': 'default - default'")
 
 
 def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(pgn, state, monkeypatch):

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import chess
@@ -10,10 +11,11 @@ import pytest
 
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import RESULTS
+from merino.formats.pgn_games import plain_value
 from merino.formats.pgn_text import (
+    MisreadError,
     comment,
     game_text,
-    plain_value,
     push_move,
     start_tags,
     tag_pair,
@@ -25,8 +27,8 @@ from merino.match.report import _TERMINATIONS
 KINGS = "4k3/8/8/8/8/8/4P3/4K3 b - - 3 40"
 
 
-def written(tags: dict[str, str], words: list[str], width: int = 80) -> chess.pgn.Game:
-    game = chess.pgn.read_game(io.StringIO(game_text(tags, words, width)))
+def written(tags: dict[str, str], words: list[str], moves: Sequence[str] = ()) -> chess.pgn.Game:
+    game = chess.pgn.read_game(io.StringIO(game_text(tags, words, moves)))
     assert game is not None and not game.errors
     return game
 
@@ -43,15 +45,15 @@ def test_a_tag_stays_on_its_line():
 
 def test_a_comment_holds_no_brace_and_no_line_end():
     assert comment("is {not} closed }\n[%eval 1]") == "{ is (not) closed ) [%eval 1] }"
-    assert written({}, ["1.", "e4", comment("a } b"), "*"]).next().comment.strip() == "a ) b"
+    assert written({}, ["1.", "e4", comment("a } b"), "*"], ["e2e4"]).next().comment.strip() == "a ) b"
 
 
 def test_moves_have_a_number_where_a_reader_wants_one():
-    board, words = chess.Board(KINGS), list[str]()
-    for text, follows in (("e8d8", False), ("e1d1", True), ("d8e8", True), ("e2e4", True), ("e8e7", False)):
+    board, words, moves = chess.Board(KINGS), list[str](), ["e8d8", "e1d1", "d8e8", "e2e4", "e8e7"]
+    for text, follows in zip(moves, (False, True, True, True, False), strict=True):
         words += push_move(board, chess.Move.from_uci(text), follows)
     assert words == ["40...", "Kd8", "41.", "Kd1", "Ke8", "42.", "e4", "42...", "Ke7"]
-    game = written(start_tags(KINGS), [*words, "*"])
+    game = written(start_tags(KINGS), [*words, "*"], moves)
     assert game.end().board().fen() == board.fen()
 
 
@@ -72,10 +74,27 @@ def test_lines_are_as_full_as_they_may_be_and_no_word_is_broken(width: int):
 
 
 def test_games_follow_each_other_after_an_empty_line():
-    text = game_text({"Event": "a"}, ["1.", "e4", "1-0"])
+    text = game_text({"Event": "a"}, ["1.", "e4", "1-0"], ["e2e4"])
     assert text == '[Event "a"]\n\n1. e4 1-0\n\n'
     file = io.StringIO(text * 2)
     assert [chess.pgn.read_game(file) is None for _ in range(3)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("tags", "words", "how"),
+    [
+        ({"White": "Anna"}, ["1.", "e4", "e5", "1-0"], "its moves"),
+        ({"White": "Anna"}, ["1.", "e4", "{ a", "1-0"], "its result"),
+        ({"White": "Anna", 'a"b': "c"}, ["1.", "e4", "1-0"], "its tags"),
+        ({"White": "Anna", "Result": "0-1"}, ["1.", "e4", "1-0"], "its fault"),
+        ({"White": "Anna"}, ["1.", "e4", "*", "1.", "d4", "1-0"], "as 2 games, not 1"),
+        ({"White": "Anna"}, ["1.", "e4", "+-"], "its result"),
+    ],
+)
+def test_a_game_that_would_be_read_otherwise_is_not_written(tags: dict[str, str], words: list[str], how: str):
+    with pytest.raises(MisreadError, match=f"'Anna - None' cannot be written as PGN: .*{how}"):
+        game_text(tags, words, ["e2e4"])
+    assert game_text({"White": "Anna", "Annotator": 'a\tb "c"'}, ["1.", "e4", "1-0"], ["e2e4"])
 
 
 def test_results_are_those_of_pgn():

@@ -22,7 +22,6 @@ from merino.core.board.position import POSITION
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
 from merino.formats import pgn_tokens, sources
-from merino.formats.pgn_text import plain_value
 from merino.formats.pgn_tokens import resolve
 
 TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
@@ -368,7 +367,8 @@ def play_games(
     bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
     spans = list(pairwise(bounds))
     with ThreadPoolExecutor(len(spans)) as pool:
-        blocks = list(pool.map(lambda span: _play_span(data, table, starts, whole, *span), spans))
+        play = map if len(spans) == 1 else pool.map  # a thread costs more than to play a game
+        blocks = list(play(lambda span: _play_span(data, table, starts, whole, *span), spans))
     offset = 0
     for (first, last), (block, _) in zip(spans, blocks, strict=True):
         table["first"][first:last] += offset
@@ -485,6 +485,11 @@ def list_games(text: bytes, at: int = 0, goes_on: bool = False) -> tuple[list[Ga
     else:
         (_, table), after = scan_games(text, keeps_empty=True), len(text)
     return list(_headers(text, table, at)), at + after
+
+
+def plain_value(value: str) -> str:
+    """The value of a tag without the backslashes of its quotes."""
+    return re.sub(r'\\(["\\])', r"\1", value)
 
 
 def _headers(text: bytes, table: np.ndarray, at: int) -> Iterator[GameHeader]:

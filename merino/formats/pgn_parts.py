@@ -5,10 +5,11 @@ text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +17,11 @@ from merino.core.board.fen import COLOUR_NAMES, START_FEN
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.board.movegen import MAX_MOVES
-from merino.core.common.text import without_controls
+from merino.core.common.text import counted, without_controls
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry
 from merino.formats import pgn_games, pgn_tokens, sources
-from merino.formats.pgn_text import plain_value
+from merino.formats.pgn_games import plain_value
 from merino.formats.pgn_tokens import resolve
 
 PART = memory.record_dtype([("kind", np.int8), ("start", np.int64), ("stop", np.int64), ("depth", np.int64)])
@@ -44,6 +45,15 @@ class PgnPart:
     depth: int
 
 
+class Reading(NamedTuple):
+    """What a game is read as, which nobody who writes it may change: `moves` are coordinates."""
+
+    tags: Mapping[str, str]
+    moves: tuple[str, ...]
+    result: str
+    fault: str = ""
+
+
 @dataclass(frozen=True)
 class GameSource:
     """A game as read. `content` begins where the game before it ends; its moves are from `text` on.
@@ -65,6 +75,11 @@ class GameSource:
     def label(self) -> str:
         """Who plays whom: "Morphy - Anderssen"."""
         return without_controls(" - ".join(self.tags.get(side, "?") for side in COLOUR_NAMES))
+
+    @property
+    def reading(self) -> Reading:
+        """What a writer must not change of it."""
+        return Reading(self.tags, self.moves, self.result, self.fault)
 
     @cached_property
     def parts(self) -> list[PgnPart]:
@@ -137,6 +152,12 @@ def parts_of(content: bytes, at: int) -> list[PgnPart]:
     return [PgnPart(*part) for part in found[:count].tolist()]
 
 
+@cache
+def coordinates(move: int, chess960: bool) -> str:
+    """What `Move.uci` gives, which is slow for all moves of a game."""
+    return Move(move).uci(chess960)
+
+
 def games_of(content: bytes) -> Iterator[GameSource]:
     """The games of a PGN text, each as it is read; text without a game is none."""
     read = pgn_games.read_games(content, keeps_empty=True)
@@ -146,9 +167,9 @@ def games_of(content: bytes) -> Iterator[GameSource]:
     for number, (begin, end) in enumerate(pairwise(_cuts(content, read.table))):
         row, fault = readable.table[number], faults.get(number)
         first, text = int(row["start"]), int(row["text"])
-        start = Position()
-        if row["fault"] == pgn_games.NO_FAULT:
-            start = Position(read.tag(number, "FEN") or START_FEN, pgn_games.is_shuffled(read.tag(number, "Variant")))
+        is_readable = row["fault"] == pgn_games.NO_FAULT
+        fen, variant = (read.tag(number, name) if is_readable else "" for name in ("FEN", "Variant"))
+        start = Position(fen or START_FEN, pgn_games.is_shuffled(variant))
         moves = readable.moves[row["first"] : row["first"] + row["plies"]].tolist()
         yield GameSource(
             number + 1,
@@ -158,9 +179,30 @@ def games_of(content: bytes) -> Iterator[GameSource]:
             dict(_tags(content[first:text])),
             pgn_games.RESULTS[row["result"]],
             start,
-            tuple(Move(move).uci(start.chess960) for move in moves),
+            tuple(coordinates(move, start.chess960) for move in moves),
             fault.text if fault else "",
         )
+
+
+def readings(content: bytes) -> list[Reading]:
+    """What the games of a PGN text are read as."""
+    return [source.reading for source in games_of(content)]
+
+
+def misread(content: bytes, meant: Sequence[Reading]) -> str:
+    """How a PGN text would be read otherwise than as these games, but for who annotated them; "" if not."""
+    found = readings(content)
+    if len(found) != len(meant):
+        return f"it would be read as {counted(len(found), 'game')}, not {len(meant)}"
+    for ours, theirs in zip(map(_unsigned, meant), map(_unsigned, found), strict=True):
+        for name, mine, other in zip(Reading._fields, ours, theirs, strict=True):
+            if mine != other:
+                return f"its {name} would be read otherwise"
+    return ""
+
+
+def _unsigned(game: Reading) -> Reading:
+    return game._replace(tags={name: value for name, value in game.tags.items() if name != "Annotator"})
 
 
 def _cuts(content: bytes, table: np.ndarray) -> Iterator[int]:

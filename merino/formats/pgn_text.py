@@ -1,18 +1,24 @@
-"""Games as PGN text: tag pairs, results and terminations, comments, move numbers, lines. Reading is in `pgn_tokens`.
+"""Writes games as PGN text: tag pairs, results and terminations, comments, move numbers, lines.
 
-A comment is one word of the move text; lines break only between words.
+What is written is read again by `pgn_parts`, as all files are. A comment is one word of the move text; lines break only
+between words.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import chess
 import chess.pgn
 
 from merino.core.board.fen import START_FEN
+from merino.core.common.errors import MerinoError
+from merino.formats import pgn_parts
 
 WIDTH = 80  # columns
 UNKNOWN_TAGS = dict.fromkeys(["Event", "Site", "Date", "Round", "White", "Black"], "?") | {"Date": "????.??.??"}
+
+LOOKED_AT = 1 << 16  # bytes at the end of a file, where a game is added
 
 _BLANKS = dict.fromkeys([*range(32), 127], " ")  # characters that tags and comments must not contain
 _NO_BRACES = str.maketrans("{}", "()")
@@ -21,15 +27,14 @@ _KEEPS_THE_NEXT = re.compile(r"[({]|\d+\.+|\[%\w+")  # words that must not end a
 _KEEPS_TO_THE_LAST = ("$", "%", "}", ")")
 
 
+class MisreadError(MerinoError):
+    """A game that would be read otherwise than it is meant; the message says which, and how."""
+
+
 def tag_pair(name: str, value: str) -> str:
     """`[White "Morphy"]`: the value on one line, its quotes and backslashes escaped."""
     quoted = value.translate(_BLANKS).replace("\\", "\\\\").replace('"', '\\"')
     return f'[{name} "{quoted}"]'
-
-
-def plain_value(value: str) -> str:
-    """The value of a tag without the backslashes of its quotes."""
-    return re.sub(r'\\(["\\])', r"\1", value)
 
 
 def start_tags(fen: str, chess960: bool = False) -> dict[str, str]:
@@ -64,16 +69,43 @@ def wrapped(words: Iterable[str], width: int = WIDTH) -> list[str]:
     return [*lines, line] if line else lines
 
 
-def game_text(tags: Mapping[str, str], words: Iterable[str], width: int = WIDTH) -> str:
-    """A whole game, with an empty line after it; the last word is the result."""
+def game_text(tags: Mapping[str, str], words: Sequence[str], moves: Iterable[str] | None, width: int = WIDTH) -> str:
+    """A whole game, with an empty line after it; the last word is the result, `moves` are the coordinates.
+
+    Raises MisreadError. Without `moves` it is not read again.
+    """
     pairs = [tag_pair(name, value) for name, value in tags.items()]
-    return "\n".join([*pairs, "", *wrapped(words, width), "", ""])
+    text = "\n".join([*pairs, "", *wrapped(words, width), "", ""])
+    if moves is None:
+        return text
+    meant = {name: value.translate(_BLANKS) for name, value in tags.items()}
+    if how := pgn_parts.misread(text.encode(), [pgn_parts.Reading(meant, tuple(moves), words[-1])]):
+        raise MisreadError(f"'{meant.get('White')} - {meant.get('Black')}' cannot be written as PGN: {how}")
+    return text
+
+
+def joint(end: bytes) -> bytes:
+    """What to write between the end of a PGN file and the next game: an empty line, as far as it is missing."""
+    end = end[-4:].replace(b"\r", b"")[-2:]
+    return b"\n" * (2 - end.endswith(b"\n") - (end == b"\n\n")) if end else b""
+
+
+def check_end(content: bytes, path: Path) -> None:
+    """Raise MisreadError where a game behind this content, the end of the file, would not be read as one of its own."""
+    end = content[-LOOKED_AT:]
+    end = end[end.find(b"\n") + 1 :] if len(end) < len(content) else end
+    more = game_text(UNKNOWN_TAGS, ["*"], ()).encode()
+    if how := pgn_parts.misread(end + joint(end) + more, [*pgn_parts.readings(end), *pgn_parts.readings(more)]):
+        raise MisreadError(f"nothing can be added to '{path}': behind its last game {how}")
 
 
 def tree_text(game: chess.pgn.Game, width: int = WIDTH) -> str:
-    """A whole game from python-chess, with comments, signs and variations, and an empty line after it."""
+    """A whole game from python-chess, with comments, signs and variations, and an empty line after it.
+
+    Raises MisreadError.
+    """
     words = game.accept(_Exporter(columns=None, headers=False)).split()
-    return game_text(game.headers, kept_together(words), width)
+    return game_text(game.headers, list(kept_together(words)), (move.uci() for move in game.mainline_moves()), width)
 
 
 class _Exporter(chess.pgn.StringExporter):

@@ -21,7 +21,7 @@ import numpy as np
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common import files, sealed
 from merino.core.common.files import append_whole, is_there, write_whole, writing
-from merino.formats import packed, pgn_tokens, scored_games, sources
+from merino.formats import packed, pgn_text, pgn_tokens, scored_games, sources
 from merino.formats.scored_games import end_of_games, is_games_file
 from merino.match.games import Game, MatchError, MatchUsageError, Tally
 
@@ -119,18 +119,21 @@ class GrowingFile:
                 self._finish()
 
     def check(self) -> None:
-        """Raise MatchError if the file holds anything else."""
+        """Raise MatchError or MisreadError if the file holds anything else."""
         if is_there(self.path):
             with self.opened():
-                self.check_whole(self._file)
+                self.check_whole(self._file, first=True)
 
-    def check_whole(self, file: IO[bytes]) -> bytes:
+    def check_whole(self, file: IO[bytes], first: bool = False) -> bytes:
         """What has to part the next game from the end of the open file: an empty line, as far as it is not there.
 
-        Raises MatchError if nothing may be added to it.
+        Raises MatchError if nothing may be added to it; before the `first` game MisreadError, too.
         """
-        end = _read(file, max(0, _size(file) - 4), 4).replace(b"\r", b"")[-2:]
-        return b"\n" * (2 - end.endswith(b"\n") - (end == b"\n\n")) if end else b""
+        most = 2 * pgn_text.LOOKED_AT if first else 4
+        end = _read(file, max(0, _size(file) - most), most)
+        if first:
+            pgn_text.check_end(end, self.path)
+        return pgn_text.joint(end)
 
     def _finish(self) -> None:
         """Add what is missing of the plan kept, from the middle of a game on if need be; raises OSError.
@@ -165,7 +168,7 @@ class PositionFile(GrowingFile):
         self._skip, self._has_games = skip, is_games_file(path)
         self._end = 0  # of the whole games that were found in the file when it was last looked at
 
-    def check_whole(self, file: IO[bytes]) -> bytes:
+    def check_whole(self, file: IO[bytes], first: bool = False) -> bytes:
         """See GrowingFile; nothing parts positions."""
         size, itemsize = _size(file), packed.PACKED.itemsize
         if self._has_games:
@@ -221,7 +224,7 @@ class MatchKeeper:
                     file.take_up(plan)
                 elif plan.games:
                     raise MatchError(f"'{self._state}' holds games that a file may lack; name it with --{name}")
-            if isinstance(file, PositionFile):
+            if file is not None:
                 file.check()
 
     def add(self, game: str, positions: bytes = b"") -> None:

@@ -21,6 +21,7 @@ from merino.core.common.sealed import finite, writable
 from merino.core.common.text import rounded
 from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.search.limits import Score
+from merino.formats.pgn_parts import coordinates
 from merino.formats.pgn_text import comment, game_text, push_move, start_tags
 from merino.match.games import Game, Reason, Tally
 from merino.match.statistics import Z_95, Sprt, estimate
@@ -32,7 +33,7 @@ _WIDTH = 100
 
 
 def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str:
-    """A game of the two players `names` as PGN text, with an empty line after it."""
+    """A game of the two players `names` as PGN text, with an empty line after it; raises MisreadError."""
     white, black = (str(writable(name)) for name in (names if game.first_is_white else names[::-1]))
     tags = {
         "Event": event,
@@ -46,7 +47,8 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
         "Termination": _TERMINATIONS.get(game.reason, "normal"),
     }
     board = board_of(Position(game.opening.fen))
-    return game_text(tags | start_tags(game.opening.fen, board.chess960), _words(game, board), _WIDTH)
+    moves = [*game.opening.moves, *(coordinates(played.move, board.chess960) for played in game.moves)]
+    return game_text(tags | start_tags(game.opening.fen, board.chess960), _words(game, board), moves, _WIDTH)
 
 
 def _words(game: Game, board: chess.Board) -> list[str]:

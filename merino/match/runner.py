@@ -17,6 +17,7 @@ from merino.core.common import files, interrupt
 from merino.core.common.text import counted, html_table
 from merino.core.common.work import RemoteExecutor, Run, RunName, WorkError, at_work, begun, ordered, threads
 from merino.formats.openings import Opening, OpeningError
+from merino.formats.pgn_text import MisreadError
 from merino.formats.sources import LeftOut
 from merino.match import engines, keeping, report, statistics
 from merino.match.config import MatchConfig, OpeningSource
@@ -161,7 +162,11 @@ class _Match:
         first, second = self._config.players
         text, positions = "", b""
         if self._output.pgn is not None:
-            text = report.write_game(game, (first.label, second.label), self._output.event, date.today())
+            try:
+                text = report.write_game(game, (first.label, second.label), self._output.event, date.today())
+            except MisreadError as error:  # never the end of a match
+                self._result.left_out.remarks.append(f"game {game.number + 1} is not in '{self._output.pgn}': {error}")
+                self._say(self._result.left_out.remarks[-1])
         if self._positions is not None:
             positions = self._positions.bytes_of(game)
         with interrupt.Postponed():

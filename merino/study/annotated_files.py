@@ -24,7 +24,7 @@ from merino.core.common import about, files, sealed
 from merino.core.common.text import counted
 from merino.engine.notation.san import board_of, san_line
 from merino.engine.search.limits import MAX_MS, Limits
-from merino.formats.pgn_parts import GameSource, games_of
+from merino.formats.pgn_parts import GameSource, games_of, misread, readings
 from merino.formats.sources import SourceError, as_named, read_text
 from merino.study import annotation, errors
 from merino.study.comments import LINE, account, write_comments
@@ -161,18 +161,8 @@ def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> 
 def _misread(games: Sequence[GameSource], number: int, text: bytes) -> str:
     """How a game with this text, between its neighbours, would be read otherwise than it is; "" if not."""
     first, last = (b"".join(each.content for each in part) for part in (games[:number][-1:], games[number + 1 :][:1]))
-    before, after = (list(map(_reading, games_of(first + each + last))) for each in (games[number].content, text))
-    if len(before) != len(after):
-        return f"with comments it would be read as {counted(len(after), 'game')}, not {len(before)}"
-    changed = [name for ours, theirs in zip(before, after, strict=True) for name in ours if ours[name] != theirs[name]]
-    return f"with comments its {changed[0]} would be read otherwise" if changed else ""
-
-
-def _reading(source: GameSource) -> dict[str, object]:
-    """What nobody asked to change of a game."""
-    tags = {name: value for name, value in source.tags.items() if name != "Annotator"}
-    start = (source.start.start_fen(), source.start.chess960)
-    return {"tags": tags, "start": start, "moves": source.moves, "result": source.result, "fault": source.fault}
+    how = misread(first + text + last, readings(first + games[number].content + last))
+    return how and f"with comments {how}"
 
 
 def _words(limits: Limits) -> str:

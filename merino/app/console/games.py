@@ -22,7 +22,7 @@ from merino.core.common.text import counted
 from merino.engine.notation import san
 from merino.engine.search.limits import MAX_MS, MAX_PLY, Limits
 from merino.engine.search.strength import FULL_LEVEL, Strength, at_elo, at_level
-from merino.formats import pgn_parts, pgn_text, sources
+from merino.formats import pgn_games, pgn_parts, pgn_text, sources
 from merino.formats.sources import read_text
 
 UNFINISHED = "*"  # the result of an unfinished game, as PGN writes it
@@ -34,7 +34,6 @@ MAX_MINUTES = 10_000  # of the base time of a clock
 MIN_CLOCK_MS = 100  # the engine's clock never falls below this: nobody loses on time here
 _DATE = "%Y.%m.%d"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
-_FIRST_TAG = re.compile(rb"^(?:\xef\xbb\xbf)?\[Event ", re.MULTILINE)  # perhaps after a byte order mark
 # The sides that a person plays.
 SIDES = {
     fen.COLOUR_NAMES[bitboard.WHITE]: bitboard.WHITE,
@@ -211,28 +210,29 @@ class ConsoleGame:
         recorded = tags.get("Result", UNFINISHED)
         return self._written(tags, result if recorded == UNFINISHED else recorded)
 
-    def _own_pgn(self, result: str) -> str:
+    def _own_pgn(self, result: str, checked: bool = True) -> str:
         """The same with the tags of a game played here, also of a loaded game."""
         white, black = (
             f"{about.NAME} {about.__version__}" if self.is_engine[side] else PERSON
             for side in (bitboard.WHITE, bitboard.BLACK)
         )
         tags = {"Event": "Game at the console", "Date": self.date.strftime(_DATE), "Round": "-"}
-        return self._written(tags | {"White": white, "Black": black}, result)
+        return self._written(tags | {"White": white, "Black": black}, result, checked)
 
-    def _written(self, tags: Mapping[str, str], result: str) -> str:
+    def _written(self, tags: Mapping[str, str], result: str, checked: bool = True) -> str:
         position, words = self.position, list[str]()
         board = san.start_board_of(position)
         for move in position.moves:
             words += pgn_text.push_move(board, san.as_chess_move(move, position.chess960), follows_move=bool(words))
         tags = pgn_text.start_tags(position.start_fen(), position.chess960) | dict(tags) | {"Result": result}
-        return pgn_text.game_text(pgn_text.UNKNOWN_TAGS | tags, [*words, result]).rstrip("\n")
+        moves = map(position.uci, position.moves) if checked else None
+        return pgn_text.game_text(pgn_text.UNKNOWN_TAGS | tags, [*words, result], moves).rstrip("\n")
 
     def save(self, path: Path) -> int:
         """Add it to a PGN file, replacing what was saved of it before; returns its number there.
 
-        The file is compressed if its name ends so. Raises CommandError, FileInUseError or SourceError, and then
-        changes nothing.
+        The file is compressed if its name ends so. Raises CommandError, FileInUseError, SourceError or MisreadError,
+        and then changes nothing.
         """
         saved, moves, text = self.saved, self.position.moves, f"{self.pgn()}\n".encode()
         with files.writing(CommandError, path), files.held(path, WAITING_SECONDS):
@@ -244,11 +244,11 @@ class ConsoleGame:
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
             if saved is not None and saved.path == path and moves[: len(saved.moves)] == saved.moves:
                 content = content.removesuffix(saved.text)
-            if content.strip():
-                content = content.rstrip() + b"\n\n"
+            pgn_text.check_end(content, path)
+            content += pgn_text.joint(content)
             files.write_whole(path, sources.as_named(path, content + text))
         self.saved = Saved(path, moves.copy(), text)
-        return len(_FIRST_TAG.findall(content)) + 1
+        return len(pgn_games.scan_games(content, keeps_empty=True)[1]) + 1
 
     def kept_text(self) -> str:
         """Its file as an unfinished game."""
@@ -262,7 +262,7 @@ class ConsoleGame:
         if self.strength is not None:
             tags["Elo"] = str(self.strength.elo)
         head = "".join(f"{pgn_text.tag_pair(*tag)}\n" for tag in tags.items())
-        return f"{head}{self._own_pgn(UNFINISHED)}\n"
+        return f"{head}{self._own_pgn(UNFINISHED, checked=False)}\n"
 
     @property
     def kept_words(self) -> str:

@@ -50,6 +50,13 @@ CHROMIUM = installed(*SHELLS, "chromium", "chromium-browser", "google-chrome")
 DRIVER = installed("chromedriver", "chromium.chromedriver")
 # Drawn again in this moment, not drawn yet, or under something that goes: a person waits and tries again.
 PASSING = (StaleElementReferenceException, ElementNotInteractableException, ElementClickInterceptedException)
+# An element, of which `aimed` says then whether a click hit it.
+AIM = """
+    const found = document.querySelector(arguments[0]);
+    window.aimed = false;
+    found?.addEventListener("pointerdown", () => (window.aimed = true), { capture: true, once: true });
+    return found;
+"""
 # Requests that begin with the keys, such as "GET /api/night", are answered in the server's place, and counted.
 ANSWERS = """
     const [answers] = arguments, real = window.fetch;
@@ -219,19 +226,20 @@ class Page:
         return str(found).replace("\u2212", "-")
 
     def click(self, selector: str, until: Question | None = None) -> None:
-        self.until(lambda: self._clicked(selector))
+        """Click at an element, again where the page moved and the click missed it."""
+        self.until(lambda: self._hit(selector))
         self._then(until)
 
-    def _clicked(self, selector: str) -> bool:
-        found = self.all(selector)
+    def _hit(self, selector: str) -> bool:
+        found = self.run(AIM, selector)
         if found:
-            found[0].click()
-        return bool(found)
+            found.click()
+        return bool(found and self.run("return window.aimed"))
 
     def unfold(self, summary: str, until: Question | None = None) -> None:
-        """Open details by a click at their summary, again where the page moved and the click missed it."""
-        is_open = "return document.querySelector(arguments[0])?.closest('details').open"
-        self.until(lambda: self.run(is_open, summary) or (self._clicked(summary) and None))
+        """Open details by a click at their summary, where they are not open."""
+        if not self.until(lambda: self.all(summary))[0].find_element(By.XPATH, "..").get_property("open"):
+            self.click(summary)
         self._then(until)
 
     def hover(self, selector: str, until: Question = lambda: True, click: bool = False) -> None:
@@ -253,10 +261,8 @@ class Page:
         self._then(until)
 
     def tab(self, name: str, until: Question | None = None) -> None:
-        """Open a tab by a click, again where the page moved and the click missed it."""
-        is_open = "return document.querySelector(arguments[0])?.ariaSelected === 'true'"
-        self.until(lambda: self.run(is_open, f"#tab-{name}") or (self._clicked(f"#tab-{name}") and None))
-        self._then(until)
+        """Open a tab."""
+        self.click(f"#tab-{name}", until=until)
 
     def middle(self, selector: str) -> tuple[int, int]:
         """The middle of an element, in pixels of the window, scrolled into it."""

@@ -25,6 +25,13 @@ FIND = """
         Promise.resolve(),
     );
 """
+# Let what is asked of one path wait, until a test lets it settle: by an answer of the test's, or else by the server's.
+HOLD = """
+    const [held] = arguments, real = window.fetch;
+    window.fetch = (path, how) => path !== held ? real(path, how) : new Promise((settle) => {
+        window.settle = (answer) => settle(answer ? Response.json(answer) : real(path, how));
+    });
+"""
 HIDE = (
     "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
     "document.dispatchEvent(new Event('visibilitychange'))"
@@ -98,14 +105,20 @@ def shown_after(page: Page, *line: str) -> bool:
     return len(page.all("#mini-board image")) == len(board.piece_map()) and page.find("#mini-board").is_displayed()
 
 
-def test_a_move_of_a_line_shows_its_board_and_plays_it(page: Page) -> None:
-    analysed(page, MIDDLEGAME, analysis_lines=1)
+def test_a_move_of_a_line_shows_its_board_and_plays_it_whatever_comes_above_it(page: Page) -> None:
+    page.set_out(analysis=True, analysis_lines=1)
+    page.until(lambda: page.store("module.state.report?.threat"))
+    page.run(HOLD, "/api/threat")
+    page.enter(MIDDLEGAME)
     second = f"{LINES} .ply:nth-child(2) button"
-    page.until(lambda: depth(page) >= 6 and page.all(second))
+    page.until(lambda: depth(page) >= 6 and page.all(second) and page.run("return !!window.settle"))
     page.hover(second, until=lambda: shown_after(page, *first_moves(page, 2)))
-    wanted = first_moves(page, 2)
+    wanted, place = first_moves(page, 2), page.middle(second)
+    many_lines = {"threat": "Black threatens much. " * 40, "move": None, "depth": 1, "claims": []}
+    page.run("window.settle(arguments[0])", many_lines, until=lambda: page.text("#threat"))
+    assert page.middle(second) == place and first_moves(page, 2) == wanted, "what is pointed at stays where it is"
     page.hover(second, click=True)
-    page.until(lambda: page.moves == wanted)  # the row under the pointer stayed as it was
+    page.until(wanted)
     page.hover(".brand")
     page.until(lambda: not page.find("#mini-board").is_displayed())
 
@@ -126,13 +139,10 @@ def test_two_evaluations_analyse_until_nobody_looks_or_the_page_is_hidden(page: 
     page.unfold(".analysis-settings summary")
     page.click("#analysis-arrows", until=lambda: not page.all(".arrows .best"))
     page.answer({"GET /api/compiling": {"compiling": {"share": 0.4, "seconds_left": 12}}})
-    page.run(
-        "const real = fetch; window.fetch = (path, how) => path === '/api/slow'"
-        " ? new Promise((settle) => (window.settle = settle)) : real(path, how)"
-    )
+    page.run(HOLD, "/api/slow")
     page.of_module("base/server.js", "void module.get('/api/slow')")
     page.until(lambda: page.text("#analysis-status") == "compiling for this machine (once): 40%, 12 s left")
-    page.run("window.settle(new Response('{}'))", until=lambda: page.text("#analysis-status").startswith("depth"))
+    page.run("window.settle({})", until=lambda: page.text("#analysis-status").startswith("depth"))
     running = partial(page.of_module, "state/analysis.js", "module.searches[0].search.isRunning")
     page.of_module("state/analysis.js", "module.patience.ms = 1")
     page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks") and not running())
@@ -180,18 +190,14 @@ def test_a_square_has_the_colour_of_its_value_whatever_square_it_is(page: Page) 
 def test_lines_are_numbered_from_the_position_that_they_are_of(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: page.all(LINES))
-    page.run(
-        "window.real = window.fetch; window.fetch = (path, ...rest) => path === '/api/explain'"
-        " ? new Promise((settle) => (window.settle = () => settle(window.real(path, ...rest))))"
-        " : window.real(path, ...rest)"
-    )
+    page.run(HOLD, "/api/explain")
     page.enter("Ne5")
     board = chess.Board(MIDDLEGAME)
     board.push_san("Ne5")
     replies = {board.san(move) for move in board.legal_moves}
     page.until(lambda: first_moves(page) and set(first_moves(page)) <= replies)
     page.until(lambda: page.text(f"{LINES} .number") == "13...")  # while the report of the position is on its way
-    page.run("window.settle(); window.fetch = window.real")
+    page.run("window.settle()")
 
 
 SHARE = {"text": "+0.10", "expected_score": 0.5}

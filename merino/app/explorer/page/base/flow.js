@@ -73,6 +73,15 @@ export function afterPress(place, action) {
     else action();
 }
 
+/** Change what may move what is under the pointer: the page is scrolled by as much, so that a click hits what was aimed at. */
+export function keepPointed(change) {
+    const pointed = [...document.querySelectorAll(":hover")].at(-1);
+    const top = () => pointed?.getBoundingClientRect().top ?? 0;
+    const before = top();
+    change();
+    if (pointed?.isConnected) scrollBy({ top: top() - before, behavior: "instant" });
+}
+
 /** Run at most once a frame. */
 export function framed(action) {
     let isAsked = false;

@@ -1,7 +1,7 @@
 // The analysis as it is seen: a switch, its lines with their moves and what they lead to, and arrows on the board.
 
 import { byId, h, keepFocus, options, replace } from "../base/dom.js";
-import { framed } from "../base/flow.js";
+import { framed, keepPointed } from "../base/flow.js";
 import { percent, shortName, thousands, withMinus } from "../base/words.js";
 import { compilingText, explainLine } from "../base/server.js";
 import { showArrows } from "../board/board.js";
@@ -35,7 +35,7 @@ class Row {
         const shown = () => ({ asked: this.asked, moves: shownMoves(this.drawn) });
         this.moves = linePlace(shown, (plies) => this.#play(plies));
         this.box = h("li", this.score, this.share, this.moves, this.reasons);
-        this.box.addEventListener("pointerleave", () => this.show(this.line));
+        this.box.addEventListener("pointerleave", () => this.key === this.search.key && this.show(this.line));
     }
 
     show(line) {
@@ -49,7 +49,7 @@ class Row {
         Object.assign(this, { asked: this.search.asked, key: this.search.key, drawn: line });
         const { fen, moves } = this.search.asked;
         replace(this.moves, lineMoves(line.names.slice(0, SHOWN_PLIES), fen, moves.length));
-        this.reasons.textContent = ""; // they are those of other moves
+        this.#say(""); // its reasons are those of other moves
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.#explain(line), CALM_MS);
     }
@@ -63,7 +63,11 @@ class Row {
     async #explain(line) {
         const found = await explainLine(this.asked, shownMoves(line)).catch(() => null);
         if (this.drawn !== line) return; // others are drawn by now, whose reasons will come
-        this.reasons.textContent = withMinus(found?.reasons.join(" ") ?? "");
+        this.#say(withMinus(found?.reasons.join(" ") ?? ""));
+    }
+
+    #say(text) {
+        keepPointed(() => (this.reasons.textContent = text));
     }
 }
 

@@ -3,7 +3,7 @@
 
 import { byId, h, note, replace } from "../base/dom.js";
 import { capital, pawns, percent, plural, shortName, thousands, withMinus, worded } from "../base/words.js";
-import { reportError } from "../base/flow.js";
+import { keepPointed, reportError } from "../base/flow.js";
 import { explainLine, post } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { lineMoves, linePlace } from "../board/lines.js";
@@ -151,7 +151,7 @@ const share = h("dd#expected-score");
 const searched = h("p#searched.summary");
 const threat = unfolding("#threat", {}, () => {
     const { depth, claims } = shown()?.threat ?? NO_THREAT;
-    return [note(`Searched to depth ${depth} as if it were the other side's turn.`), proofs(claims)];
+    return depth && [note(`Searched to depth ${depth} as if it were the other side's turn.`), proofs(claims)];
 });
 
 /** Say under the verdict what the other side would win if it were to move, and show it on the board. */
@@ -164,13 +164,14 @@ async function askThreat(report) {
         report.threat = NO_THREAT; // until it is known
         report.threat = await post("/api/threat", { ...judged(question()), nodes: NODES }).catch(() => undefined);
     }
-    if (shown() === report) showThreat(report.threat);
+    if (shown() === report) keepPointed(() => showThreat(report.threat));
 }
 
+/** Show a threat; its place stays where there is none, and as high as it was where a move is tried. */
 function showThreat(found) {
-    threat.summary.textContent = withMinus(found?.threat ?? "");
-    threat.box.hidden = !found?.threat;
-    threat.fill();
+    threat.box.classList.toggle("unseen", !found?.threat);
+    if (!state.preview) threat.summary.textContent = withMinus(found?.threat ?? "");
+    if (!state.preview) threat.fill();
     showArrows("threat", found?.move && settings.arrows ? [{ uci: found.move, kind: "threat", share: 0.5 }] : []);
 }
 

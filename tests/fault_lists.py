@@ -61,8 +61,9 @@ class Fault:
         if wrong == text:
             raise FaultError(f"{self}: the fault is no change")
         if self.file.endswith(".py"):
+            begin, end = wrong.rfind("\n\n\n", 0, place) + 3, wrong.find("\n\n\n", place)
             try:
-                ast.parse(wrong)
+                ast.parse(wrong[begin if begin > 2 else 0 : end])  # two blank lines stand around it and its block
             except SyntaxError as error:
                 raise FaultError(f"{self}: the fault is no Python: {error}") from None
         return wrong

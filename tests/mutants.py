@@ -63,6 +63,9 @@ class Copy:
             if (ROOT / name).is_file():
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.root / name)
+        for bytecode in {(ROOT / name).parent / "__pycache__" for name in names.split("\0")}:  # valid, as times stay
+            if bytecode.is_dir():
+                shutil.copytree(bytecode, self.root / bytecode.relative_to(ROOT), copy_function=link)
         self._process: subprocess.Popen[str] | None = None
         (self.home / "cache").mkdir(parents=True)
         if seed.is_dir():

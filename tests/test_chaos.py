@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,10 @@ import pytest
 
 from merino.app.shell.cli import COMMANDS, main
 from merino.core.common.files import held
+from tests.chaos import __main__ as trials
 from tests.chaos.cases import CASES, WRITES_NOTHING, Case
 from tests.chaos.harms import HARMS, MAX_WRITES, kill_at_write, two_at_once
-from tests.chaos.laboratory import ROOT, FaultError, Laboratory
+from tests.chaos.laboratory import FaultError, Laboratory
 from tests.chaos.readers import fault_of
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -133,14 +133,13 @@ def test_a_second_run_of_a_command_refuses_and_changes_nothing(laboratory: Labor
 
 
 @linux
-def test_a_few_trials_of_a_command_find_no_fault_and_are_kept_with_their_table(tmp_path: Path):
-    words = ["--only", "epd", "--harms", "kill", "full", "--trials", "1"]
-    command = [sys.executable, "-m", "tests.chaos", *words, "--results", str(tmp_path / "rows.json")]
-    done, resumed = (
-        subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True, check=False)
-        for more in ([], ["--resume"])
-    )
-    assert done.returncode == 0, done.stderr
-    assert (resumed.stdout, resumed.stderr) == (done.stdout, "")
-    assert "| Command | SIGKILL at a random moment | full disk |" in done.stdout
-    assert re.search(r"^\| `epd` \| 1 \| [1-] \|$", done.stdout, re.MULTILINE)
+def test_a_few_trials_of_a_command_find_no_fault_and_are_kept_with_their_table(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setattr(trials, "_enter_namespace", lambda: None)  # which starts the program again
+    words, heard = ["--only", "epd", "--harms", "kill", "full", "--trials", "1"], []
+    for more in ((), ("--resume",)):
+        monkeypatch.setattr(sys, "argv", ["chaos", *words, "--results", str(tmp_path / "rows.json"), *more])
+        assert trials.main() == 0
+        heard.append(capsys.readouterr())
+    assert heard[1] == (heard[0].out, "")
+    assert "| Command | SIGKILL at a random moment | full disk |" in heard[0].out
+    assert re.search(r"^\| `epd` \| 1 \| [1-] \|$", heard[0].out, re.MULTILINE)

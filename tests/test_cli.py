@@ -283,7 +283,7 @@ def test_ctrl_c_that_is_ignored_stays_ignored():
 def test_an_encoding_without_the_characters_to_write_ends_no_command(tmp_path):
     file = tmp_path / "weiß.txt"
     file.write_bytes((ROOT / "weights" / "default.txt").read_bytes())
-    for words in (["explain", START_FEN], ["weights", str(file)]):
+    for words in (["explain", START_FEN, "--static"], ["weights", str(file)]):
         done = run_merino(*words, environment={"PYTHONIOENCODING": "ascii"})
         said = "\n".join(done.output)
         assert (done.code, done.errors) == (0, "") and said.isascii() and "BishopMobility" in said

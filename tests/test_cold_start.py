@@ -165,7 +165,7 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     found.loaded.set()
 
 
-@pytest.mark.parametrize("go", ["movetime 9000", "wtime 1 btime 9000", "wtime 0 btime 0 depth 1 infinite", "depth 1"])
+@pytest.mark.parametrize("go", ["movetime 2000", "wtime 1 btime 9000", "wtime 0 btime 0 depth 1 infinite", "depth 1"])
 def test_a_compiled_engine_plays_no_fallback_move_while_its_clock_lasts(go, loading):
     loading.say("position startpos moves e2e4", f"go {go}")
     time.sleep(0.5)
@@ -271,8 +271,8 @@ def test_a_clock_that_cannot_wait_gets_a_quick_legal_move(session):
 
 
 def test_a_game_on_a_fast_clock_is_not_lost_while_all_is_compiled(session):
-    board, left = chess.Board(), {chess.WHITE: 2.0, chess.BLACK: 2.0}
-    while len(board.move_stack) < 60 and not board.is_game_over():
+    board, left = chess.Board(), {chess.WHITE: 1.0, chess.BLACK: 1.0}
+    while len(board.move_stack) < 40 and not board.is_game_over():
         session.cold.position(" ".join(["startpos moves", *map(chess.Move.uci, board.move_stack)]))
         clocks, began = (int(1000 * left[side]) for side in (chess.WHITE, chess.BLACK)), time.perf_counter()
         said = session.go("wtime {} btime {} winc 20 binc 20".format(*clocks))
@@ -386,7 +386,9 @@ class Compiling(Engine):
         slow = options.OPTIONS["evalfile"]._replace(prepares=self._prepare)
         monkeypatch.setitem(options.OPTIONS, "evalfile", slow)
         monkeypatch.setattr("merino.engine.uci.session.FILE_SECONDS", 0.4)
+        monkeypatch.setattr(cold_start, "STOPPED_SECONDS", 1.0)
         self.say("isready")
+        monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
 
     def _prepare(self, net: Evaluation) -> Evaluation:
         if not self._is_compiled:

@@ -120,7 +120,7 @@ def test_a_warm_start_searches_its_first_move_although_it_takes_long(home: Path,
     (tmp_path / "sitecustomize.py").write_text(SLOW_NUMBA)
     environment = {"MERINO_HOME": str(home), "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
     with UciProcess("uci", environment=environment) as engine:
-        said = engine.ask("position startpos", "go wtime 90000 btime 1000", until="bestmove")
+        said = engine.ask("position startpos", "go wtime 90000 btime 1000 depth 4", until="bestmove")
     assert not any("compiling" in line for line in said)
     assert int(field(infos(said)[-1], "nodes")) > 0
 

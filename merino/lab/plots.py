@@ -313,10 +313,7 @@ def weights_by_square(network: Network) -> np.ndarray:
 def _training(figure: Any, run: NetRun) -> None:
     """Both errors by epoch."""
     lines = []
-    for key, label, colour in (
-        ("error", "training positions", COLOURS[0]),
-        ("apart", "validation games", COLOURS[1]),
-    ):
+    for key, label, colour in (("error", "training positions", COLOURS[0]), ("apart", "validation games", COLOURS[1])):
         errors = [row[key] for row in run.epochs]
         lines.append((errors, f"{label}: {errors[-1]:.6f}", colour))
     epochs = [row["epoch"] for row in run.epochs]
@@ -328,20 +325,20 @@ def _neurons(figure: Any, run: NetRun) -> None:
     inputs = weights_by_square(run.network)
     chosen = strongest(run.network)
     figure.set_size_inches(14, 0.6 + 1.25 * len(chosen))
-    panels = figure.subplots(len(chosen), len(blocks.ROLE) * len(blocks.COLOUR), squeeze=False)
-    for row, neuron in zip(panels, chosen.tolist(), strict=True):
-        weights = inputs[..., neuron]
-        limit = float(np.abs(weights).max())
-        for place, axes in enumerate(row):
-            colour, role = divmod(place, len(blocks.ROLE))
-            style = {"cmap": "RdBu", "vmin": -limit, "vmax": limit, "origin": "lower"}
-            axes.imshow(weights[:, :, role, colour].T, **style)
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.grid(visible=False)
-            if axes in panels[0]:
-                axes.set_title(f"{blocks.COLOUR.elements[colour]} {blocks.ROLE.elements[role]}", fontsize=8)
-        row[0].set_ylabel(f"neuron {neuron}", fontsize=8)
+    names = [f"{colour} {role}" for colour in blocks.COLOUR.elements for role in blocks.ROLE.elements]
+    for axes, neuron in zip(figure.subplots(len(chosen), squeeze=False).flat, chosen.tolist(), strict=True):
+        boards = inputs[..., neuron].transpose(1, 3, 2, 0)  # by rank, colour, role and file, with a gap behind each
+        boards = np.pad(boards, ((0, 0), (0, 0), (0, 0), (0, 1)), constant_values=np.nan).reshape(len(boards), -1)
+        limit = float(np.nanmax(np.abs(boards)))
+        axes.imshow(boards, cmap="RdBu", vmin=-limit, vmax=limit, origin="lower")
+        axes.set_xticks(
+            9 * np.arange(len(names)) + 3.5, names if neuron == chosen[0] else [""] * len(names), fontsize=8
+        )
+        axes.tick_params(length=0, labeltop=True, labelbottom=False)
+        axes.set_yticks([])
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+        axes.set_ylabel(f"neuron {neuron}", fontsize=8)
     words = ["Weights by square, as a side sees the board: blue adds to the neuron, red takes away"]
     term = _boards_of(run.network)
     if term is not None and term.moving[0].is_mirrored:
@@ -374,10 +371,7 @@ def _nets_ladder(figure: Any, state: night.NightState) -> None:
             if rung.name == opponent and is_finite(rung.elo)
         ]
         if met:
-            style = {
-                "color": COLOURS[place % len(COLOURS)],
-                "fmt": "o-" if place < len(COLOURS) else "o--",
-            }
+            style = {"color": COLOURS[place % len(COLOURS)], "fmt": "o-" if place < len(COLOURS) else "o--"}
             axes.errorbar(*zip(*met, strict=True), **style, markersize=4, linewidth=1.1, label=f"against {opponent}")
             axes.legend(frameon=False)
     axes.set_xlim(0.5, max(1, len(state.rounds)) + 0.5)

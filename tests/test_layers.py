@@ -56,6 +56,7 @@ WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
 OWN_FILES = {
     "lab.cluster.workers:identity": "the sources of Merino",
     "engine.search.choice:people": "a file of Merino's own",
+    "engine.search.known_openings:opening_lines": "a file of Merino's own",
     "engine.search.strength:": "a file of Merino's own",
     "engine.syzygy.table_files:_read": "maps a file that has come through the door",
     "lab.arrays:from_npz": "an archive in memory",

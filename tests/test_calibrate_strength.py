@@ -1,6 +1,7 @@
 """Measuring levels of strength by matches against another engine."""
 
 import math
+import shlex
 import sys
 import tomllib
 from dataclasses import replace
@@ -30,41 +31,15 @@ from tools.calibrate_strength import (
 )
 from tools.calibration_games import PairResult, Player
 
-ENGINE = """#!{python}
-import sys
-import chess
-
-board, level = chess.Board(), 0
-for line in sys.stdin:
-    words = line.split()
-    if words[0] == "uci":
-        print("option name Skill Level type spin default 20 min 0 max 20")
-        print("option name Threads type spin default 1 min 1 max 8")
-        print("option name Hash type spin default 16 min 1 max 64\\nuciok")
-    elif words[0] == "isready":
-        print("readyok")
-    elif words[0] == "setoption" and "Skill" in words:
-        level = int(words[-1])
-    elif words[0] == "position":
-        at = words.index("moves") if "moves" in words else len(words)
-        board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:at]))
-        for move in words[at + 1:]:
-            board.push_uci(move)
-    elif words[0] == "go":
-        takes = [move for move in board.legal_moves if board.is_capture(move)]
-        print("info depth 1 score cp 0")
-        print("bestmove", min(takes if level and takes else board.legal_moves, key=str))
-    elif words[0] == "quit":
-        break
-    sys.stdout.flush()
-"""
+NAMES = ("Skill Level", "Threads", "Hash")
+OPTIONS = "\n".join(f"option name {name} type spin default 1 min 0 max 64" for name in NAMES)
 
 
 @pytest.fixture
 def stockfish(tmp_path: Path) -> str:
     """An engine with the options of Stockfish, and two levels: the first takes nothing on purpose."""
-    program = tmp_path / "stockfish"
-    program.write_text(ENGINE.format(python=sys.executable))
+    program, engine = tmp_path / "stockfish", Path(__file__).with_name("fake_engine.py")
+    program.write_text(f"#!/bin/sh\nexec {shlex.join([sys.executable, str(engine), OPTIONS])}\n")
     program.chmod(0o755)
     return str(program)
 

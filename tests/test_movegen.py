@@ -4,6 +4,7 @@ import chess
 import numpy as np
 import pytest
 
+from benchmarks.perft_suite import count_leaves
 from merino.core.board import bitboard, movegen
 from merino.core.board.fen import parse_fen
 from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
@@ -73,18 +74,6 @@ def generated(positions: np.ndarray) -> tuple[list[list[list[Move]]], np.ndarray
     return lists, counts[:, 3]
 
 
-def leaves(board: chess.Board, depth: int) -> int:
-    """Perft by python-chess."""
-    if depth == 1:
-        return board.legal_moves.count()
-    total = 0
-    for move in board.legal_moves:
-        board.push(move)
-        total += leaves(board, depth - 1)
-        board.pop()
-    return total
-
-
 def standard_boards() -> tuple[chess.Board, ...]:
     return playouts(201, 200)
 
@@ -112,7 +101,7 @@ def lists() -> list[tuple[chess.Board, list[list[Move]], int]]:
 )
 def test_perft_3_of_a_random_position_is_that_of_python_chess(boards, number):
     board = boards()[number]
-    assert perft(parse_fen(board.fen()), 3) == leaves(board.copy(), 3)
+    assert perft(parse_fen(board.fen()), 3) == count_leaves(board.copy(), 3)
 
 
 def test_the_legal_moves_are_those_of_python_chess(lists):

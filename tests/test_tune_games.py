@@ -250,41 +250,13 @@ def test_a_pair_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
     assert math.isnan(tuning.play_pair(*task).y)  # its run is over
 
 
-ENGINE = """
-import sys
-import chess
-
-board, bold = chess.Board(), 0
-for line in sys.stdin:
-    words = line.split()
-    if words[0] == "uci":
-        print("option name Bold type spin default 5 min 0 max 10")
-        print("option name Style type combo default calm var calm var wild\\nuciok")
-    elif words[0] == "isready":
-        print("readyok")
-    elif words[0] == "setoption":
-        bold = int(words[-1])
-    elif words[0] == "position":
-        board = chess.Board()
-        for move in words[words.index("moves") + 1:] if "moves" in words else []:
-            board.push_uci(move)
-    elif words[0] == "go":
-        if bold >= 9:
-            sys.exit(1)
-        captures = [move for move in board.legal_moves if board.is_capture(move)]
-        print("bestmove", min(captures if bold > 4 and captures else board.legal_moves, key=str))
-    elif words[0] == "quit":
-        break
-    sys.stdout.flush()
-"""
+OPTIONS = "option name Bold type spin default 5 min 0 max 10\noption name Style type combo default calm var wild"
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> tuple[str, ...]:
+def engine() -> tuple[str, ...]:
     """The command line of an engine that dies when it is too bold."""
-    program = tmp_path / "engine.py"
-    program.write_text(ENGINE)
-    return sys.executable, str(program)
+    return sys.executable, str(Path(__file__).with_name("fake_engine.py")), OPTIONS
 
 
 def test_an_engine_that_dies_costs_its_pair_and_not_the_tune(engine: tuple[str, ...], caplog):
@@ -306,12 +278,13 @@ def test_an_engine_that_always_dies_ends_the_tune(engine: tuple[str, ...]):
 
 
 def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tmp_path: Path):
-    assert tuning.engine_options(engine) == {"Bold": evaluation.Number(5, 0, 10)}
+    numbers = {"Bold": evaluation.Number(5, 0, 10), "Contempt": evaluation.Number(0, -9, 9)}
+    assert tuning.engine_options(engine) == numbers
     with pytest.raises(parameters.TuneError, match="does not start"):
         tuning.engine_options((sys.executable, "-c", "pass"))
     file = tmp_path / "file.txt"
     file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
-    order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "2"]
+    order = ["tune", str(file), "--engine", shlex.join(engine), "--pairs", "2"]
     with pytest.raises(CommandError, match=r"has no number named 'Bald'; did you mean 'Bold'\?"):
         run_spsa(order)
     with pytest.raises(UsageError, match="there is no program 'no-such-engine'"):
@@ -319,7 +292,7 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
     file.write_text("Bold, float, 3, 0, 8, 1, 0.002\n")
     for command in ("tune", "plan"):
         with pytest.raises(CommandError, match="Bold is an integer; its type must not be float"):
-            run_spsa([command, str(file), "--engine", " ".join(engine)])
+            run_spsa([command, str(file), "--engine", shlex.join(engine)])
     assert not list(tmp_path.glob("*.npz"))
 
 
@@ -342,7 +315,7 @@ def test_an_engine_of_somebody_else_has_no_evaluation_of_merino(command: str, op
 def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], tmp_path: Path, capsys):
     file = tmp_path / "bold.txt"
     file.write_text("Bold, 3, 0, 8, 1, 0.002\n")
-    order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "1", "--tc", "20+0.1", "--concurrency", "1"]
+    order = ["tune", str(file), "--engine", shlex.join(engine), "--pairs", "1", "--tc", "20+0.1", "--concurrency", "1"]
     assert run_spsa(order) == 0
     said = capsys.readouterr().out
     assert "adaptive after 1 pairs:" in said

@@ -1,27 +1,26 @@
 """Make the picture of the console for the README: `python tools/console_picture.py`. Needs Chromium and its driver.
 
-A real game is begun at the prompt, on a terminal of its own; what it shows is set as a page and photographed.
+A real game is begun at the prompt; what a terminal with colours shows is set as a page and photographed.
 """
 
 import html
+import io
 import os
-import pty
 import re
-import select
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
+from merino.app.console.loop import dispatch
+from merino.app.console.session import Session
+from merino.app.console.terminal import Terminal
+from merino.core.common.about import NAME, __version__
+from merino.engine.uci.runtime import Runtime
 from tests.browser import ROOT, Page
 
 TARGET = ROOT / "docs" / "images" / "console.png"
-COLUMNS, ROWS = 84, 60
-TYPED = ("sd 8", "e4", "Bb6", "explain Nf3", "quit")  # all by depth, so that the picture is always the same
+COLUMNS = 84
+TYPED = ("sd 8", "e4", "Bb6", "explain Nf3")  # all by depth, so that the picture is always the same
 END = "\n\nSearched"  # where the picture ends: what the search adds to an explanation is left out
-PROMPT = re.compile(r"(White|Black)\(\d+\): $")
-PATIENCE = 120.0
 ESCAPE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
 CUBE = (0, 95, 135, 175, 215, 255)  # the levels of red, green and blue in the 256 colours of terminals
 STYLE = """
@@ -48,51 +47,18 @@ def main() -> None:
 
 
 def _session() -> str:
-    """What a terminal shows after the lines have been typed."""
-    master, slave = pty.openpty()
-    environment = os.environ | {"COLUMNS": str(COLUMNS), "LINES": str(ROWS), "TERM": "xterm-256color"}
-    with tempfile.TemporaryDirectory() as home:
-        environment |= {"XDG_DATA_HOME": home}  # nobody's own weights
-        command = [sys.executable, "-m", "merino", "console"]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdin=slave, stdout=slave, stderr=slave, close_fds=True
-        )
-        os.close(slave)
-        heard = ""
-        for line in TYPED:
-            heard = _until_prompt(master, heard)
-            os.write(master, f"{line}\n".encode())
-        heard = _until_end(master, heard)
-        process.wait(timeout=PATIENCE)
-    shown = _as_shown(heard).replace(f"{ROOT}{os.sep}", "").splitlines(keepends=True)
-    return "".join(line for line in shown if not line.startswith("Loading the engine"))  # said on a busy machine
-
-
-def _until_prompt(master: int, heard: str) -> str:
-    end = time.monotonic() + PATIENCE
-    while not PROMPT.search(ESCAPE.sub("", _as_shown(heard))) or select.select([master], [], [], 0.5)[0]:
-        if time.monotonic() > end:
-            raise TimeoutError(f"the console shows no prompt: {heard[-200:]!r}")
-        if select.select([master], [], [], 0.5)[0]:
-            heard += os.read(master, 65536).decode("utf-8", "replace")
-    return heard
-
-
-def _until_end(master: int, heard: str) -> str:
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # how a terminal of Linux ends
-            return heard
-        if not more:
-            return heard
-        heard += more.decode("utf-8", "replace")
-
-
-def _as_shown(text: str) -> str:
-    """Text as a terminal shows it: each line as it was last rewritten, with colours as the only escape sequences."""
-    lines = ESCAPE.sub(lambda found: found[0] if found[2] == "m" else "", text).replace("\r\n", "\n").split("\n")
-    return "\n".join(line.rpartition("\r")[2].rstrip(" ") if "\r" in line else line for line in lines)
+    """What the console shows while the lines are typed, with colours as the only escape sequences."""
+    out = io.StringIO()
+    with tempfile.TemporaryDirectory() as home:  # without anybody's own weights
+        os.environ |= {"COLUMNS": str(COLUMNS), "XDG_DATA_HOME": home}
+        session = Session(Runtime(hash_mb=64), Terminal(colour=True, unicode=True), out)
+    session.is_live = True
+    session.say(f"{NAME} {__version__}, a chess engine whose evaluation you can read.")
+    session.show_board()
+    for line in TYPED:
+        out.write(f"{session.prompt}{line}\n")
+        dispatch(session, line)
+    return out.getvalue().replace(f"{ROOT}{os.sep}", "")
 
 
 def _as_html(text: str) -> str:

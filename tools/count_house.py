@@ -1,8 +1,7 @@
 """The size of checkouts, and the walks through them: `python -m tools.count_house [FOLDER ...]`.
 
 Each folder is a checkout since 2.0, the present one is the last column. Modules are files but `__init__.py`; lines of
-code are those without blanks, comments and docstrings. Rooms are the folders in `merino`; an arrow is an import, and
-one of two rooms that import each other goes back up.
+code are those without blanks, comments and docstrings. tests/test_layers.py checks which imports there may be.
 
 A walk is a command run with kernels as plain Python. Control stays in a module until a function of another one is
 called, each function counted when it is called first; a return is a stay in a module that has been left before.
@@ -18,16 +17,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-import tomllib
-from collections.abc import Iterable, Set
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, LAB = "merino", "merino.lab"
-GONE = "merino" + ".inner"  # the name of the packages before 2.0
 FEN = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"
 GAME = '[Result "{}"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 {}\n\n'
 WALKS = {  # the words of the command, and what it reads
@@ -44,17 +40,15 @@ WALKS = {  # the words of the command, and what it reads
 
 
 class House:
-    """The modules of a checkout, by name: their files, and the modules that each imports."""
+    """The modules of a checkout: their files by name."""
 
     def __init__(self, folder: Path) -> None:
         """Read every module of the package."""
         self.folder = folder
-        self.sources, self.imports = {}, {}
+        self.sources = {}
         for path in sorted((folder / PACKAGE).rglob("*.py")):
             parts = path.relative_to(folder).with_suffix("").parts
             self.sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-        for module, path in self.sources.items():
-            self.imports[module] = imported(path, self.sources.keys()) - {module}
 
     def modules(self, lab: bool) -> list[str]:
         """The modules, with those of the lab or without."""
@@ -72,29 +66,11 @@ class House:
         spent = sum(import_lines(text) for text in texts)
         written = sum(bool(line.strip()) for text in texts for line in text.splitlines())
         tests = sum(len(lines_of_code(path)) for path in (self.folder / "tests").rglob("*.py"))
-        arrows, back, circles = self.arrows()
-        front, learn = self.help_of("help"), self.help_of("learn", "-h")
         return rows | {
             "share of imports in all lines": f"{spent / written:.1%}",
             "lines of the page, JS and CSS": f"{self.page_lines():,}",
             "lines of code of the tests": f"{tests:,}",
-            "arrows between rooms / back up / circles": f"{arrows} / {back} / {circles}",
-            f"files that name {GONE}": str(self.files_naming(GONE)),
-            "commands in front": str(len(re.findall(r"^  \w", front.partition("The lab")[0], re.MULTILINE))),
-            "lines of `learn -h`": str(len(learn.splitlines())),
-            "planted faults": str(self.faults()),
         }
-
-    def arrows(self) -> tuple[int, int, int]:
-        """The imports between rooms, those that go back up, and whether modules import each other in a circle."""
-        room = {name: ".".join(name.split(".")[:2]) for name in self.imports if name.count(".") > 1}
-        pairs = {(room[name], room[other]) for name in room for other in self.imports[name] & room.keys()}
-        back = sum(a < b and (b, a) in pairs for a, b in pairs)
-        try:
-            TopologicalSorter({name: self.imports[name] for name in room}).prepare()
-        except CycleError:
-            return sum(a != b for a, b in pairs), back, 1
-        return sum(a != b for a, b in pairs), back, 0
 
     def page_lines(self) -> int:
         """The lines of the page's modules and styles, without blanks and comments."""
@@ -104,22 +80,6 @@ class House:
             line.strip() for text in texts for line in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines()
         ]
         return sum(bool(line) and not line.startswith("//") for line in lines)
-
-    def files_naming(self, words: str) -> int:
-        """The files of the repository, its changelog aside, in which these words occur."""
-        command = ["git", "grep", "-lF", words, "--", ".", ":!CHANGELOG.md"]
-        return len(subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False).stdout.split())
-
-    def faults(self) -> int:
-        """The faults that `make mutants` plants."""
-        lists = (self.folder / "tests" / "faults").glob("*.toml")
-        return sum(len(tomllib.loads(path.read_text(encoding="utf-8"))["fault"]) for path in lists)
-
-    def help_of(self, *words: str) -> str:
-        """What a command prints of itself."""
-        environment = {**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "120"}
-        command = [sys.executable, "-m", "merino", *words]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
     def compiled(self) -> set[str]:
         """The compiled functions, as `path:name`."""
@@ -153,18 +113,6 @@ class House:
             way = (Path(folder) / "way.txt").read_text().split()
         stays = [module for index, module in enumerate(way) if index == 0 or way[index - 1] != module]
         return f"{len(set(stays))}, {len(stays)}, {len(stays) - len(set(stays))}"
-
-
-def imported(path: Path, known: Set[str]) -> set[str]:
-    """The modules of these names that a module imports; a module taken from a package counts instead of the package."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in known else node.module for name in names}
-    return found & known
 
 
 def import_lines(text: str) -> int:

@@ -22,11 +22,7 @@ Nd4 21. c3 Ne2+ 22. Kf2 h4 23. Bd6 Nd4 24. cxd4 Rc2+ 25. Kg1 Ree2 26. Rae1 Rxg2+
 
 def main() -> None:
     """Make them."""
-    with (
-        Server() as explorer,
-        tempfile.TemporaryDirectory() as downloads,
-        Page(explorer.link, Path(downloads)) as page,
-    ):
+    with Server() as explorer, tempfile.TemporaryDirectory() as downloads, Page(explorer.link, Path(downloads)) as page:
         _make(page, Path(downloads))
 
 

@@ -104,10 +104,7 @@ def conditions_of(args: argparse.Namespace) -> tuple[TimeControl, tuple[str, ...
 
 
 def subject(
-    compared: Mapping[str, tuple[int, int]],
-    fixed: Mapping[str, int],
-    control: TimeControl,
-    words: Sequence[str] = (),
+    compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], control: TimeControl, words: Sequence[str] = ()
 ) -> dict[str, Any]:
     """What blocks are about, as JSON holds it; those of two subjects say nothing together."""
     about = {"compared": [[name, *values] for name, values in compared.items()], "fixed": dict(fixed)}

@@ -432,10 +432,7 @@ def _lines(sample: Sample, learned: Learned, terms: Sequence[registry.Term]) -> 
             f"rare: {text.counted(games, 'game')}": is_free and games < RARE_GAMES,
             "sign against its meaning": is_free and term.sign * new < 0,
         }
-        flags = (
-            *(flag for flag, holds in remarks.items() if holds),
-            *(f"resembles {o}" for o in twins[index]),
-        )
+        flags = (*(flag for flag, holds in remarks.items() if holds), *(f"resembles {o}" for o in twins[index]))
         clear, table = None if new == old else abs(new - old) >= width, term.table.name if term.table else None
         yield WeightLine(name, old, new, new - width, new + width, positions, games, clear, flags, table)
 

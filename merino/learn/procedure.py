@@ -405,10 +405,7 @@ class _LearnRun:
 
 
 def learn_from_files(
-    request: LearnRequest,
-    events: Events,
-    trial: prove.StrengthTest = prove.GAIN,
-    command: str = "merino learn",
+    request: LearnRequest, events: Events, trial: prove.StrengthTest = prove.GAIN, command: str = "merino learn"
 ) -> LearnResult:
     """Learn new weights from games, and put them in use if they are better and pass their match.
 

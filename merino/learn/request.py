@@ -122,9 +122,7 @@ class Selection:
     """Which positions of a game are used: never in check, never right after a capture or promotion."""
 
     positions: Annotated[
-        Quiet,
-        "all, quiet ones, or by qsearch all resolved to quiet ones",
-        options.Option("WHICH", group=LEARNED_FROM),
+        Quiet, "all, quiet ones, or by qsearch all resolved to quiet ones", options.Option("WHICH", group=LEARNED_FROM)
     ] = Quiet.ANY
     per_game: Annotated[
         int | None, "positions of each game", options.Option("N", 1, none="all", group=LEARNED_FROM)
@@ -268,10 +266,7 @@ class LearnRequest:
         str | None,
         "net whose scores teach; off for results only",
         options.Option(
-            "NET",
-            none=NO_TEACHER,
-            group=FIT,
-            default=f"{DEFAULT_TEACHER}; with --target the scores in the files",
+            "NET", none=NO_TEACHER, group=FIT, default=f"{DEFAULT_TEACHER}; with --target the scores in the files"
         ),
     ] = DEFAULT_TEACHER
     plays_match: Annotated[
@@ -279,9 +274,7 @@ class LearnRequest:
     ] = True
     prove: Annotated[bool, "use the new weights only if a long match proves them", options.Option(group=MATCH)] = False
     concurrency: Annotated[
-        int | None,
-        "games at the same time",
-        options.Option("N", 1, group=MATCH, default="one per core"),
+        int | None, "games at the same time", options.Option("N", 1, group=MATCH, default="one per core")
     ] = None
     weights: Annotated[
         str | None,
@@ -292,9 +285,7 @@ class LearnRequest:
         str | None, "write the new weights to this file instead", options.Option("FILE", group=EVALUATION)
     ] = None
     keep_fen: Annotated[
-        bool,
-        "keep no .fen cache of positions next to the games",
-        options.Option(group=OUTPUT, flag="--no-cache"),
+        bool, "keep no .fen cache of positions next to the games", options.Option(group=OUTPUT, flag="--no-cache")
     ] = True
     dry_run: bool = False
     record: str | None = None

@@ -199,9 +199,7 @@ class MatchConfig:
     adjudication: Adjudication = Adjudication()
     random_moves: RandomMoves = NO_RANDOM_MOVES
     margin: Annotated[
-        int,
-        "milliseconds by which a move may exceed its time",
-        options.Option("MS", group=LIMITS, flag="--timemargin"),
+        int, "milliseconds by which a move may exceed its time", options.Option("MS", group=LIMITS, flag="--timemargin")
     ] = 0
 
     @property

@@ -74,7 +74,7 @@ GAME_RULES = memory.record_dtype(
         ("draw_from", np.int64),  # ... from this move number on
         ("early", np.int64),  # plies after the opening at which any good move may be played
         ("early_loss", np.int64),  # by how many centipawns such a move may be worse than the best
-    ],
+    ]
 )
 
 

@@ -37,11 +37,7 @@ class Grade:
 
 
 # The worst first. A twentieth of a point may go unnoticed, a fifth usually decides.
-GRADES = (
-    Grade(0.20, 4, "blunder", "??"),
-    Grade(0.10, 2, "mistake", "?"),
-    Grade(0.05, 6, "inaccuracy", "?!"),
-)
+GRADES = (Grade(0.20, 4, "blunder", "??"), Grade(0.10, 2, "mistake", "?"), Grade(0.05, 6, "inaccuracy", "?!"))
 MISTAKE = GRADES[1].least_loss
 
 

@@ -60,10 +60,7 @@ class ShapleyValues:
 
 
 def shapley_values(
-    record: np.ndarray,
-    evaluation: Evaluation,
-    error: float = DEFAULT_ERROR,
-    origins: Mapping[int, int] | None = None,
+    record: np.ndarray, evaluation: Evaluation, error: float = DEFAULT_ERROR, origins: Mapping[int, int] | None = None
 ) -> ShapleyValues:
     """The values of the pieces of POSITION[1] in the score after the draw rules, in whole centipawns.
 

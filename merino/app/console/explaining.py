@@ -110,10 +110,7 @@ COMMANDS = {
         "a position and a move in it, or a file of FENs",
         (("FEN [MOVE]", "FILE"), ("[MOVE | FEN|startpos [MOVE]]",)),
         (
-            (
-                "'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
-                "positions.fen --pieces --sort",
-            ),
+            ("'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5", "positions.fen --pieces --sort"),
             ("Nf3 --shapley", "--static"),
         ),
         error=shapley.DEFAULT_ERROR,

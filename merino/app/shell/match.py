@@ -13,14 +13,7 @@ from merino.core.common import command, files, interrupt, options, terminal, wor
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.families import load_chosen
 from merino.match import report, runner, statistics
-from merino.match.config import (
-    CLEAR_WIN,
-    DEFAULT_MARGIN_MS,
-    Adjudication,
-    MatchConfig,
-    RandomMoves,
-    TimeControl,
-)
+from merino.match.config import CLEAR_WIN, DEFAULT_MARGIN_MS, Adjudication, MatchConfig, RandomMoves, TimeControl
 from merino.match.games import MAX_PLIES, MatchError, MatchUsageError, Tally
 from merino.match.players import FORMS, OwnPlayer, Player, needs_of, read_player
 from merino.match.runner import run_match as play_match

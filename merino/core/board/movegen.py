@@ -35,16 +35,7 @@ from merino.core.board.bitboard import (
     popcount,
 )
 from merino.core.board.makemove import castling_destinations, make
-from merino.core.board.move import (
-    CASTLING,
-    DOUBLE_PUSH,
-    EN_PASSANT,
-    NORMAL,
-    PROMOTION,
-    destination_of,
-    kind_of,
-    pack,
-)
+from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, destination_of, kind_of, pack
 from merino.core.board.position import (
     attackers_to,
     en_passant_is_safe,

@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from merino.core.board.attacks import (
-    BETWEEN,
-    BISHOP_STEPS,
-    KING_ATTACKS,
-    KNIGHT_ATTACKS,
-    PAWN_ATTACKS,
-    ROOK_STEPS,
-    ray,
-)
+from merino.core.board.attacks import BETWEEN, BISHOP_STEPS, KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS, ROOK_STEPS, ray
 from merino.core.board.bitboard import (
     BISHOP,
     FILE_A,

@@ -57,7 +57,7 @@ POSITION = record_dtype(
         ("halfmove", np.int32),  # plies since the last capture or pawn move
         ("fullmove", np.int32),  # number of the full move, from 1
         ("_padding", np.int64),  # to three cache lines
-    ],
+    ]
 )
 
 _draw = random.Random(20150801)

@@ -230,8 +230,7 @@ class PieceReport:
     removal_cp: Annotated[int | None, "how much the score falls without it; null for kings"]
     relative_pawns: Annotated[float | None, "the same in pawns; null for kings, and if a pawn has no value"]
     attributed_cp: Annotated[
-        float | None,
-        "what it adds to the score: by its terms, or as the value that a net gives it",
+        float | None, "what it adds to the score: by its terms, or as the value that a net gives it"
     ]
     terms: Annotated[Mapping[str, float], "these terms by name, in centipawns"]
     shapley_cp: Annotated[float | None, "its Shapley value, what it adds to the score; null if not requested"] = None

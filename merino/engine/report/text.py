@@ -193,10 +193,7 @@ def render_piece(piece: PieceReport) -> str:
     shown = "cannot be removed" if removal is None else f"{owners(piece.piece, removal):+.0f} centipawns"
     shown += "" if relative is None else f", {rounded(owners(piece.piece, relative), '+', 2)} pawns"
     terms = sorted(piece.terms.items(), key=lambda term: -abs(term[1]))
-    rows = [
-        f"{piece.piece} on {piece.square}, as its owner sees it",
-        f"  {'removal':<21}{shown}",
-    ]
+    rows = [f"{piece.piece} on {piece.square}, as its owner sees it", f"  {'removal':<21}{shown}"]
     if piece.shapley_cp is not None:
         rows.append(f"  {'Shapley':<21}{rounded(owners(piece.piece, piece.shapley_cp), '+')} centipawns")
     if piece.attributed_cp is not None:

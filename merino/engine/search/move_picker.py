@@ -5,17 +5,10 @@
 
 import numpy as np
 
-from merino.core.board.bitboard import (
-    FULL,
-    PAWN,
-    QUEEN,
-)
+from merino.core.board.bitboard import FULL, PAWN, QUEEN
 from merino.core.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
 from merino.core.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
-from merino.core.board.position import (
-    gives_check,
-    set_check_squares,
-)
+from merino.core.board.position import gives_check, set_check_squares
 from merino.core.compiled.jit import kernel
 from merino.core.compiled.lanes import LANES, greatest_at
 from merino.engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in

@@ -1,27 +1,8 @@
 """Static exchange evaluation (SEE), what a move wins or loses when both sides keep capturing, and threats."""
 
 from merino.core.board.attacks import KING_ATTACKS, bishop_attacks, rook_attacks
-from merino.core.board.bitboard import (
-    BISHOP,
-    EMPTY,
-    KING,
-    KNIGHT,
-    PAWN,
-    QUEEN,
-    ROOK,
-    ZERO,
-    bit,
-    type_of,
-)
-from merino.core.board.move import (
-    EN_PASSANT,
-    NORMAL,
-    PROMOTION,
-    QUEEN_PROMOTION,
-    destination_of,
-    kind_of,
-    origin_of,
-)
+from merino.core.board.bitboard import BISHOP, EMPTY, KING, KNIGHT, PAWN, QUEEN, ROOK, ZERO, bit, type_of
+from merino.core.board.move import EN_PASSANT, NORMAL, PROMOTION, QUEEN_PROMOTION, destination_of, kind_of, origin_of
 from merino.core.board.position import (
     attackers_to,
     attacks_of_all,

@@ -48,7 +48,7 @@ PLY = record_dtype(
         ("quiets", np.int64),  # how many quiet moves have been searched
         ("noisies", np.int64),
         ("pv_length", np.int64),
-    ],
+    ]
 )
 
 SEARCH = record_dtype(
@@ -100,7 +100,7 @@ SEARCH = record_dtype(
         ("pawn_correction_history", np.int16, (2, 1 << CORRECTION_BITS)),  # by side to move, pawns
         ("piece_correction_history", np.int16, (2, 2, 1 << CORRECTION_BITS)),  # by side to move, colour, its pieces
         ("move_correction_history", np.int16, PIECE_TO),  # by the last (piece, destination)
-    ],
+    ]
 )
 
 # The configuration, set when a record is made or its options change. Everything else comes from searching.

@@ -72,9 +72,7 @@ SQUARE = Domain("square", SQUARE_NAMES, lambda square: square ^ 56, lambda squar
 ROLE = Domain("role", ("pawn", "knight", "bishop", "rook", "queen", "king"))
 COLOUR = Domain("colour", ("own", "other"), lambda colour: 1 - colour)
 PIECE = Domain(
-    "piece",
-    tuple(f"{colour} {role}" for role in ROLE.elements for colour in COLOUR.elements),
-    lambda piece: piece ^ 1,
+    "piece", tuple(f"{colour} {role}" for role in ROLE.elements for colour in COLOUR.elements), lambda piece: piece ^ 1
 )
 COUNT = Domain("count", tuple(map(str, range(26))))
 

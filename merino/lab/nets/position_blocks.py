@@ -123,10 +123,7 @@ def spooled(chunks: Iterable[np.ndarray], folder: Path) -> PackedBlocks:
 
 
 def training_positions(
-    paths: Sequence[Path],
-    folder: Path,
-    report: Callable[[Path], Report] | None = None,
-    left_out: LeftOut | None = None,
+    paths: Sequence[Path], folder: Path, report: Callable[[Path], Report] | None = None, left_out: LeftOut | None = None
 ) -> PackedBlocks:
     """The positions of files, those of games through a filter: packed files where they lie, others by way of `folder`.
 

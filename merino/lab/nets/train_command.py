@@ -57,9 +57,7 @@ class TrainRequest:
         ),
     ] = None
     out: Annotated[
-        Path,
-        "write the net to this file",
-        options.Option("FILE", read=shared.file_path, group=shared.OUTPUT),
+        Path, "write the net to this file", options.Option("FILE", read=shared.file_path, group=shared.OUTPUT)
     ] = Path("merino.net")
 
     def shape_of(self, usual: network.Shape) -> network.Shape:

@@ -114,9 +114,7 @@ class TrainingSettings:
     decay: float = 0.01
     mirror: Annotated[bool, "do not mirror positions left to right", training()] = True
     validation: Annotated[
-        float,
-        "share of the games kept for validation",
-        training("X", read=shared.share_above_zero),
+        float, "share of the games kept for validation", training("X", read=shared.share_above_zero)
     ] = 0.02
     seed: Annotated[int, "seed of the random weights and the order", Option("N")] = 1
     gpu: OnCard = False

@@ -174,10 +174,7 @@ def as_object(value: Any) -> Any:
 
 
 def profile_of(
-    player: PlayerGames,
-    most: int,
-    judge: Judge,
-    report: Callable[[str, float], object] = lambda what, done: None,
+    player: PlayerGames, most: int, judge: Judge, report: Callable[[str, float], object] = lambda what, done: None
 ) -> Profile:
     """The profile of a player from at most so many positions; `report` gets what is done, and the share.
 

@@ -145,10 +145,7 @@ def spsa_parser() -> shared.Parser:
 
     sentence = "Play many values of one weight or search parameter against a fixed one: Elo by value, and its optima."
     scan = command(
-        None,
-        "scan",
-        sentence,
-        "merino spsa scan RookOpen_mg --values -40,-20,0,20,40,60 --games 400 --state rook",
+        None, "scan", sentence, "merino spsa scan RookOpen_mg --values -40,-20,0,20,40,60 --games 400 --state rook"
     )
     add_scan(scan)
     plan = command(

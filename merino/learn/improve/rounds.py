@@ -352,12 +352,7 @@ class RunFolder(ABC, Generic[StateT]):
         return None
 
     def run(
-        self,
-        state: StateT,
-        until: Until,
-        events: Events,
-        threads: int | None = None,
-        executor: Executor | None = None,
+        self, state: StateT, until: Until, events: Events, threads: int | None = None, executor: Executor | None = None
     ) -> Finished[StateT]:
         """Continue with the rounds; raises LearnError, MatchError and OSError, after keeping the work so far.
 

@@ -300,10 +300,7 @@ def rook_open(view):
 @term("RookHalfOpen", Group.BOARD_CONTROL, EITHER)
 def rook_half_open(view):
     """A rook on a file with enemy pawns and without own ones."""
-    own, enemy = (
-        south_fill(north_fill(view.pawns)),
-        south_fill(north_fill(view.enemy_pawns)),
-    )
+    own, enemy = (south_fill(north_fill(view.pawns)), south_fill(north_fill(view.enemy_pawns)))
     return popcount(view.rooks & ~own & enemy)
 
 

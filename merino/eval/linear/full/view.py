@@ -212,10 +212,7 @@ def full_views(position):
     """The views of White and of Black."""
     white, black = view(position, WHITE), view(position, BLACK)
     by_white, by_black = attacks_of_side(white), attacks_of_side(black)
-    return (
-        _joined(position, WHITE, white, by_white, by_black),
-        _joined(position, BLACK, black, by_black, by_white),
-    )
+    return (_joined(position, WHITE, white, by_white, by_black), _joined(position, BLACK, black, by_black, by_white))
 
 
 @kernel

@@ -135,6 +135,24 @@ def test_no_margin_decides_about_known_wins_and_a_line_ends_in_none(beta, static
 
 
 @entry
+def _searched_after(records, move, known):
+    """The score of a node at ply 1, far below its window, that searches `move` first, whose score the table knows."""
+    s = records[0]
+    copy_record(s.positions[1], s.positions[0])
+    s.keys[s.past + 1] = s.positions[1].key
+    store(s, 1, move, 0, 0, 0, UPPER_BOUND, False)
+    make_move(s, 1, move)
+    store(s, 2, NO_MOVE, -known, 0, DEEP, EXACT, False)
+    s.null_move_verified_ply = 1  # which prunes moves only
+    return call_at(s.alpha_beta, s, 1, 5000, 5001, 1)
+
+
+@pytest.mark.parametrize(("known", "wanted"), [(-KNOWN_WIN, 499), (1 - KNOWN_WIN, 1 - KNOWN_WIN)])
+def test_no_move_is_given_up_while_all_others_lose_for_sure(known: int, wanted: int) -> None:
+    assert found(_searched_after, ROOK_AHEAD.replace(" b ", " w "), "a1b1", known) == wanted
+
+
+@entry
 def _razored(records, move, alpha, depth, known):
     """Razoring at ply 1, whose score the table knows."""
     s = records[0]

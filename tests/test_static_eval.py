@@ -58,13 +58,14 @@ def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) 
     _learn(worker.record, error, depth, times)
 
 
-def test_an_evaluation_beyond_all_judgement_is_that_of_the_table() -> None:
+@pytest.mark.parametrize(("turn", "wanted"), [("w", KNOWN_WIN - 1), ("b", 1 - KNOWN_WIN)])
+def test_an_evaluation_beyond_all_judgement_is_that_of_the_table(turn: str, wanted: int) -> None:
     heavy = default().with_numbers(dict.fromkeys(("VAL_N", "VAL_B", "VAL_R", "VAL_Q"), 3000))
     worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), heavy)
-    queens = "QQQQQQQQ/QRRBBNN1/8/8/8/8/6k1/K7 w - - 0 1"
-    assert heavy.scores(Position(queens).record)[0] > 40_000  # 16 bits do not hold it
+    queens = f"QQQQQQQQ/QRRBBNN1/8/8/8/8/6k1/K7 {turn} - - 0 1"
+    assert abs(heavy.scores(Position(queens).record)[0]) > 40_000  # 16 bits do not hold it
     static_eval(worker, queens)
-    assert worker.record[0]["plies"][0]["raw_eval"] == KNOWN_WIN - 1
+    assert worker.record[0]["plies"][0]["raw_eval"] == wanted
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -111,10 +111,11 @@ def test_a_mate_keeps_its_distance_from_the_position(table: Table, plies: int, s
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_longest_mate_counts_as_a_mate_and_one_centipawn_less_as_none(table: Table, sign: int) -> None:
-    table.store(Stored(score=sign * KNOWN_WIN), KEY, ply=4)
-    table.store(Stored(score=sign * (KNOWN_WIN - 1)), KEY + 1, ply=4)
-    assert table.probe(KEY, ply=1).score == sign * (KNOWN_WIN + 3)
+@pytest.mark.parametrize("stored_at", [0, 4])
+def test_the_longest_mate_counts_as_a_mate_and_one_centipawn_less_as_none(table: Table, sign, stored_at) -> None:
+    table.store(Stored(score=sign * KNOWN_WIN), KEY, ply=stored_at)
+    table.store(Stored(score=sign * (KNOWN_WIN - 1)), KEY + 1, ply=stored_at)
+    assert table.probe(KEY, ply=1).score == sign * (KNOWN_WIN + stored_at - 1)
     assert table.probe(KEY + 1, ply=1).score == sign * (KNOWN_WIN - 1)
 
 

@@ -206,12 +206,14 @@ def test_a_night_that_was_opened_stays_until_one_is_begun_or_looked_for(page: Pa
     looks = page.run("return window.asked['GET /api/night']")
     page.until(lambda: page.run("return window.asked['GET /api/night']") > looks + 1)
     assert "2 generations in" in page.text("#night-summary") and page.text("#night-doing") == "games"
+    page.of_module("panels/night_report.js", "module.looks.ms = 1e6")  # a later look would make the answers give way
     page.click("#night-again")
     page.until_text("#night-summary", "4 generations in")
     page.choose_file("#night-open", tmp_path / "night.json")
     page.until_text("#night", ", in night.json")
     page.answer({"POST /api/night/stop": usual | {"run": None}, "POST /api/night/start": usual})
     page.click("#night-stop")
+    page.of_module("panels/night_report.js", "module.looks.ms = 200")
     page.click("#night-start")
     page.until_text("#night", ", in here")
 

@@ -82,6 +82,8 @@ def test_processes_of_this_machine_open_no_door_to_others(local: connection.Clus
     ours = [own, *own.children(recursive=True)]
     listening = [each.laddr.port for one in ours for each in one.net_connections("tcp") if each.status == "LISTEN"]
     assert local.executor.client.scheduler.address.startswith("tls://127.0.0.1:") and len(listening) >= 5
+    for worker in local.executor.client.scheduler_info()["workers"].values():
+        assert Path(worker["local_directory"]).parents[1].stat().st_mode & 0o77 == 0
     for port in listening:  # none has certificates of ours, and none is for a browser
         with socket.create_connection(("127.0.0.1", port), timeout=20) as client, suppress(ConnectionError):
             client.sendall(b"GET /info/main/workers.html HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -271,16 +273,23 @@ def test_an_error_on_a_worker_names_it(local: connection.ClusterSession) -> None
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")
-def test_a_worker_that_is_killed_loses_no_game(local: connection.ClusterSession) -> None:
+@pytest.mark.parametrize("harm", ["SIGKILL", "SIGSTOP"])
+def test_a_worker_that_is_killed_or_hangs_loses_no_game(local: connection.ClusterSession, harm: str) -> None:
     config = MatchConfig(DUEL, TimeControl(nodes=400), seed=9)
     wanted = lines(list(runner.play_match(config, 40, 2)))
-    found = []
+    (address, report), found = next(iter(local.workers.ready.items())), []
+    scheduler = local.executor.client.cluster.scheduler
+    said.clear()
     for game in runner.play_match(config, 40, 2, executor=local.executor):
         if not found:
-            os.kill(next(iter(local.workers.ready.values()))["pid"], signal.SIGKILL)
+            os.kill(report["pid"], getattr(signal, harm))
+            if harm == "SIGSTOP":
+                assert scheduler.worker_ttl == 60
+                scheduler.workers[address].last_seen = 0  # as if that were over
+                local.executor.client.sync(scheduler.check_worker_ttl)
         found.append(game)
     assert lines(found) == wanted
-    assert any("is gone; others repeat its unfinished work" in sentence for sentence in said)
+    assert f"Worker {address} is gone; others repeat its unfinished work" in "".join(said)
 
 
 def test_a_worker_waits_for_one_that_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

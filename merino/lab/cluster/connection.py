@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import signal
+import tempfile
 import threading
 import time
 import uuid
@@ -31,7 +32,8 @@ PATIENCE, PATIENCE_HERE = 5.0, 30.0  # seconds for workers that are not ready, o
 TELL_EVERY = 30.0  # seconds, while all compile
 FORGET_SECONDS = 5.0  # for workers at the end of a session
 ASK_EVERY = 0.05  # seconds, until the scheduler passes on events
-QUIET = {  # switches off the dashboard, and measurements for it, where all is on this machine
+HERE = {  # settings of Dask where all is on this machine: no dashboard, and no measurements for it
+    "distributed.scheduler.worker-ttl": "60s",  # without a sign of life, until another worker repeats the work
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
@@ -178,27 +180,30 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
     They ignore Ctrl-C, which a terminal sends to the whole group: the client stops them.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
-    try:  # the threads and processes that are started here inherit it
-        with import_module("dask").config.set(QUIET):
-            cluster = distributed.LocalCluster(
-                n_workers=processes,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                security=distributed.Security.temporary(),  # certificates of this run: nobody else can connect
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL + 1,
-            )
-            cluster.scheduler.http_server.stop()  # which Dask starts in any case
-    except ImportError as error:
-        raise WorkError(f"{_NEEDS_EXTRA} ({error})") from error
-    except (OSError, RuntimeError, TimeoutError) as error:
-        raise WorkError(f"{processes} processes could not be started: {error}") from error
-    finally:
-        if before is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    with cluster:
-        yield cluster
+    with ExitStack() as stack:
+        try:  # the threads and processes that are started here inherit it
+            scratch = tempfile.TemporaryDirectory(prefix="merino-", ignore_cleanup_errors=True)
+            folder = stack.enter_context(scratch)  # that of Dask has a known name, under which others may put a link
+            with import_module("dask").config.set(HERE | {"temporary-directory": folder}):
+                cluster = distributed.LocalCluster(
+                    n_workers=processes,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    security=distributed.Security.temporary(),  # certificates of this run: nobody else can connect
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL + 1,
+                )
+                cluster.scheduler.http_server.stop()  # which Dask starts in any case
+        except ImportError as error:
+            raise WorkError(f"{_NEEDS_EXTRA} ({error})") from error
+        except (OSError, RuntimeError, TimeoutError) as error:
+            raise WorkError(f"{processes} processes could not be started: {error}") from error
+        finally:
+            if before is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        with cluster:
+            yield cluster
 
 
 def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: Needs, say: Say) -> dict[str, str]:

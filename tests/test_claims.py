@@ -191,13 +191,16 @@ def mistake(fen: str, played: str, better: tuple[str, int], reply: tuple[str, in
     return prover.of_mistake(move, Course(position, best.pv, best.score), Course(after, own.pv, own.score))
 
 
-def test_a_move_that_loses_the_piece_it_moves_says_so_first():
+# The line that was searched, and the one that is shown: a count of material may find another, as good.
+@pytest.mark.parametrize(("reply", "takes"), [("Nxa6 d4", "Nxa6"), ("d5", "bxa6")])
+def test_a_move_that_loses_the_piece_it_moves_says_so_first(reply, takes):
     fen = "rnbqkbnr/1ppppppp/8/p7/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
-    found = mistake(fen, "Ba6", ("Nf3 d5", 50), ("Nxa6 d4", 300), otherwise=-300)
-    assert found.text == "hanging piece: Ba6 loses the bishop: 2...Nxa6 (2...Nxa6)"
+    other = {"rnbqkbnr/1ppppppp/B7/p7/4P3/8/PPPP1PPP/RNBQK1NR b": ("bxa6", 300)} if takes == "bxa6" else {}
+    found = mistake(fen, "Ba6", ("Nf3 d5", 50), (reply, 300), other, otherwise=-300)
+    assert found.text == f"hanging piece: Ba6 loses the bishop: 2...{takes} (2...{takes})"
     (claim,) = found.claims
     assert (claim.kind, claim.side, claim.wins.pawns, claim.wins.ply) == ("takes", "black", 3, 1)
-    assert claim.line == ("b8a6",) and claim.fen.split()[1] == "b"
+    assert claim.line == ({"Nxa6": "b8a6", "bxa6": "b7a6"}[takes],) and claim.fen.split()[1] == "b"
     assert (claim.proof.score_before.cp, claim.proof.score_after.cp) == (-300, -300)
 
 

@@ -261,13 +261,14 @@ def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course
     is_own = claim.kind in ("takes", "wins material") and chess.parse_square(claim.pieces[0].square) == move.to_square
     if not is_own:
         return None if board.is_capture(move) and claim.kind == "wins material" else claim
-    given, taken = tactics.exchanged(board, own.boards[claim.wins.ply if claim.wins else 0], best.side)
+    line = Course(own.start, own.start.copy().push_all(claim.line), own.score)  # `own`, or another one as good
+    given, taken = tactics.exchanged(board, line.boards[-1], best.side)
     if not given:
         return None
     is_the_man = given.total() == 1 and board.piece_type_at(move.from_square) in given
     lost = f"the {chess.piece_name(next(iter(given)))}" if is_the_man else phrases.listed(given)
     price = f" for {phrases.listed(taken)}" if taken else ""
-    return replace(claim, text=f"{board.san(move)} loses {lost}{price}: {own.opening}")
+    return replace(claim, text=f"{board.san(move)} loses {lost}{price}: {line.opening}")
 
 
 def rules() -> dict[str, str]:

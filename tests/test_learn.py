@@ -429,11 +429,13 @@ def test_all_weights_that_were_ever_replaced_are_kept_listed_and_brought_back(we
         os.utime(undated, (1e9, 1e9))
         contents.append(undated.read_bytes())
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(file))
+    file.chmod(0o600)
     for step in (3, 4, 5):  # within a second
         contents.append(file.read_bytes())
         save(new, one_phase() / step)
         assert learn_weights(["--use", str(new)], lambda line: None) == file
     kept = kept_of(file)
+    assert {path.stat().st_mode for path in kept[:3]} == {file.stat().st_mode}, "nobody else may read them now"
     assert [path.read_bytes() for path in reversed(kept)] == contents and len(set(contents)) == len(contents)
     assert main(["weights"]) == 0
     listed = re.findall(r"^  (\d{4}-\d\d-\d\d) \d\d:\d\d:\d\d  (.*)$", capsys.readouterr().out, re.MULTILINE)

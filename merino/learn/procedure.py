@@ -239,7 +239,7 @@ def replace_weights(
         old = files.read_user_file(replaced, files.WEIGHTS)
         if old != content:
             kept[_new_name(paths.target)] = old
-    files.write_together({**kept, **(report or {}), paths.target: content})
+    files.write_together({**kept, **(report or {}), paths.target: content}, like=paths.target)
     for path in kept:
         say(f"Old values saved in file '{path}'")
     say(f"New values in file '{paths.target}'")

@@ -357,14 +357,15 @@ def write_whole(path: Path, content: bytes) -> None:
     write_together({path: content})
 
 
-def write_together(contents: Mapping[Path, bytes]) -> None:
+def write_together(contents: Mapping[Path, bytes], like: Path | None = None) -> None:
     """Replace the contents of files; raises OSError, and changes none unless all could be written.
 
-    The replacements are the last step, one file after another in the order given. The error names its file.
+    The replacements are the last step, one file after another in the order given. The error names its file. Who may
+    read and write a new file is as for `like`, if that is there.
     """
     with ExitStack() as stack:
         for path in reversed(list(contents)):  # as the stack takes the last one first
-            file = stack.enter_context(writing_whole(path))
+            file = stack.enter_context(writing_whole(path, like))
             with naming(path):
                 file.write(contents[path])
                 file.flush()
@@ -373,11 +374,12 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 
 
 @contextmanager
-def writing_whole(path: Path) -> Iterator[IO[bytes]]:
+def writing_whole(path: Path, like: Path | None = None) -> Iterator[IO[bytes]]:
     """A file to write to that replaces `path` at the end of the block, unless the block ends with an error.
 
     It does not wait for the disk: it is for large files that can be made again. Of a link, the file is replaced that it
-    leads to. Raises OSError, which names `path` unless it comes from elsewhere in the block.
+    leads to. A new file has the mode of `like`, if that is there. Raises OSError, which names `path` unless it comes
+    from elsewhere in the block.
     """
     if is_stream(path):
         with io.BufferedWriter(open_stream(path)) as stream:
@@ -386,7 +388,8 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     with naming(path):
         target = real_path(path)
         _remove_leftovers(target)
-        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        model = like if like and not target.exists() else target
+        mode = model.stat().st_mode & 0o777 if model.exists() else None
         file, draft = _draft(target, path, _ANYBODY if mode is None else mode | _OWNER)
     try:
         yield file

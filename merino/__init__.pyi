@@ -1,5 +1,8 @@
 # What `import merino` offers: `__init__.py` reads the module of each name here.
 
+from chess import BLACK as BLACK
+from chess import WHITE as WHITE
+
 from merino.core.board.fen import FenError as FenError
 from merino.core.board.game import IllegalMoveError as IllegalMoveError
 from merino.core.board.game import Outcome as Outcome
@@ -20,15 +23,23 @@ from merino.engine.search.searcher import Searcher as Searcher
 from merino.eval.evaluation import Evaluation as Evaluation
 from merino.eval.evaluation import EvaluationError as EvaluationError
 from merino.eval.families import load_evaluation as load_evaluation
+from merino.formats.pgn_parts import GameSource as GameSource
+from merino.lab.people.profile import Profile as Profile
+from merino.lab.people.profile import profile as profile
 from merino.learn.procedure import LearnResult as LearnResult
+from merino.learn.request import Events as Events
 from merino.learn.request import Quiet as Quiet
 from merino.learn.request import Selection as Selection
 from merino.learn.request import Settings as Settings
 from merino.learn.request import Target as Target
+from merino.library import Counts as Counts
+from merino.library import annotate as annotate
+from merino.library import counts as counts
 from merino.library import evaluate as evaluate
 from merino.library import explain as explain
 from merino.library import learn_weights as learn_weights
 from merino.library import play_match as play_match
+from merino.library import read_games as read_games
 from merino.match.config import Clock as Clock
 from merino.match.config import TimeControl as TimeControl
 from merino.match.players import OtherPlayer as OtherPlayer
@@ -37,3 +48,6 @@ from merino.match.runner import MatchResult as MatchResult
 from merino.match.statistics import Estimate as Estimate
 from merino.match.statistics import Model as Model
 from merino.match.statistics import Sprt as Sprt
+from merino.study.annotated_files import AnnotatedGame as AnnotatedGame
+from merino.study.annotation import AnnotatedMove as AnnotatedMove
+from merino.study.errors import StudyError as StudyError

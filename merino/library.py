@@ -3,20 +3,27 @@
 Nothing here prints. All errors derive from `MerinoError`; their message is a sentence for people.
 """
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType
+from typing import Any, NamedTuple
 
+import chess
 import numpy as np
 
 from merino.core.board import bitboard, game
+from merino.core.board.position import POSITION
 from merino.core.common import errors, work
 from merino.core.common.files import check_writable, user_path, writing
 from merino.engine.report.schema import PositionReport
 from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
 from merino.engine.search.searcher import Searcher
-from merino.eval.evaluation import Evaluation
+from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import load_evaluation
+from merino.eval.linear import compiled, family, phases
+from merino.formats import pgn_parts
 from merino.learn.procedure import LearnResult, learn_from_files
 from merino.learn.request import (
     DEFAULT_CHOICE,
@@ -33,29 +40,30 @@ from merino.match import runner, statistics
 from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
 from merino.match.games import MatchError
 from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
+from merino.study import annotated_files
 from merino.study.judge import by_search, judge_of
 from merino.study.reporting import report_position, report_setup, set_up, with_shapley, with_words
 from merino.study.shapley import MAX_ERROR, MIN_ERROR
 from merino.study.verdicts import with_verdict
 
 MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
+ANNOTATING = Limits(nodes=100_000)  # of a position, as the command has it
 
 Files = str | Path | Sequence[str | Path]
 
 
-def _evaluation(given: Evaluation | None) -> Evaluation:
-    """The one that was given, or that in use; raises TypeError, EvaluationError."""
-    errors.instance(
-        "evaluation", given, (Evaluation, NoneType), "an Evaluation, as load_evaluation returns it, or None"
-    )
-    return load_evaluation() if given is None else given
+def _evaluation(given: Evaluation | str | Path | None) -> Evaluation:
+    """The one that was given, itself or by name, or that in use; raises TypeError, EvaluationError."""
+    kinds = (Evaluation, str, Path, NoneType)
+    errors.instance("evaluation", given, kinds, "an Evaluation, the name of one such as 'gen12', or None")
+    return given if isinstance(given, Evaluation) else load_evaluation(given)
 
 
-def evaluate(position: game.Position | str, evaluation: Evaluation | None = None) -> int:
+def evaluate(position: game.Position | chess.Board | str, evaluation: Evaluation | str | Path | None = None) -> int:
     """The static evaluation of a position in centipawns for White, without a search; known draws are 0.
 
-    `position` may be a FEN or "startpos". `evaluation` None is the one in use. Raises FenError, EvaluationError, and
-    TypeError for other arguments.
+    `position` may be a board of python-chess, a FEN or "startpos". `evaluation` may be given by name; None is the one
+    in use. Raises FenError, EvaluationError, and TypeError for other arguments.
 
     Examples:
         >>> evaluate("4k3/8/8/8/8/8/8/Q3K3 b - - 0 1") > 900
@@ -67,18 +75,97 @@ def evaluate(position: game.Position | str, evaluation: Evaluation | None = None
     return score if position.side == bitboard.WHITE else -score
 
 
+class Counts(NamedTuple):
+    """How often terms are met in positions, White's count minus Black's: float64[positions, names].
+
+    With weights in the order of `names`, `matrix @ weights` is White's score before draw rules and rounding.
+    """
+
+    matrix: np.ndarray
+    names: list[str]
+
+    def frame(self) -> Any:
+        """The same as a DataFrame; raises ImportError where pandas is not installed."""
+        import pandas  # type: ignore[import-untyped]  # noqa: PLC0415 (which need not be installed)
+
+        return pandas.DataFrame(self.matrix, columns=self.names)
+
+
+def counts(
+    positions: Iterable[game.Position | chess.Board | str], evaluation: Evaluation | str | Path | None = None
+) -> Counts:
+    """What the terms of an evaluation count in positions, for regressions and plots of one's own.
+
+    A term with two weights has two columns, its share of the middlegame and of the endgame. Raises FenError, TypeError,
+    and EvaluationError, also for an evaluation without terms.
+
+    Examples:
+        >>> found = counts(["4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "startpos"])
+        >>> found.matrix[:, found.names.index("VAL_P_eg")].tolist()
+        [1.0, 0.0]
+
+    """
+    by = _evaluation(evaluation)
+    if not isinstance(by, family.LinearEvaluation):
+        raise EvaluationError(f"{by.name} has no terms to count")
+    records = [game.as_position(position).record for position in positions]
+    rows = np.concatenate(records) if records else np.zeros(0, dtype=POSITION)
+    number = phases.phases_of(by.weights, len(by.terms))
+    shares = phases.shares_of_phases(number)[:, compiled.stages_of(rows)]
+    features = compiled.features_of(rows, by.terms)
+    return Counts(np.hstack([features * share[:, None] for share in shares]), phases.column_names(by.terms, number))
+
+
+def read_games(file: str | Path) -> Iterator[pgn_parts.GameSource]:
+    """The games of a PGN file, plain or compressed, with tags, moves, comments and what is wrong with them.
+
+    Raises StudyError for a file that is none.
+    """
+    return iter(annotated_files.read_sources(_path(file)).games)
+
+
+def annotate(
+    file: str | Path, limits: Limits = ANNOTATING, *, judge: str | None = None
+) -> Iterator[annotated_files.AnnotatedGame]:
+    """The games of a PGN file as `merino annotate` annotates them, one after the other.
+
+    Each has its `moves` with what they lose, their grades and reasons, `text`, the PGN with comments, and `as_json()`.
+    `limits` are those of the search of a position; what looks like a mistake gets more. `judge` is a net, "terms", or
+    the command of an engine; None is the strongest net. Raises StudyError.
+    """
+    errors.instance("limits", limits, Limits, "Limits, such as Limits(nodes=100_000)")
+    return _annotated(annotated_files.read_sources(_path(file)), limits, judge)
+
+
+def _annotated(
+    sources: annotated_files.Sources, limits: Limits, judge: str | None
+) -> Iterator[annotated_files.AnnotatedGame]:
+    with judge_of(judge, DEFAULT_HASH_MB, 1) as judging:
+        request = annotated_files.AnnotationRequest(sources, judging, limits, DEFAULT_HASH_MB, 1)
+        yield from annotated_files.annotate_games(request, 0, lambda source, plies: None)
+
+
+def _path(file: object) -> Path:
+    """The path of a file; raises TypeError."""
+    errors.instance("file", file, (str, Path), "the path of a file")
+    return user_path(str(file))
+
+
 def explain(
-    position: game.Position | str,
-    evaluation: Evaluation | None = None,
+    position: game.Position | chess.Board | str,
+    evaluation: Evaluation | str | Path | None = None,
     limits: Limits | None = None,
     searcher: Searcher | None = None,
     shapley: float | None = None,
 ) -> PositionReport:
-    """The report of a position, FEN or "startpos": score, terms, pieces, moves and summary, all from White's view.
+    """The report of a position: score, terms, pieces, moves and summary, all from White's view.
+
+    It may be a Position, a board of python-chess, a FEN or "startpos".
 
     With `limits` the moves and lines are those of a search, which also gives the verdict, a threat, and the claims in
     them: by `searcher`, by the evaluation if one is given, or else by the strongest net; without, nothing is searched.
-    An illegal position with a valid board is explained too, without moves. `evaluation` None is the one in use.
+    An illegal FEN with a valid board is explained too, without moves. `evaluation` may be given by name; None is the
+    one in use.
     For an evaluation without terms, such as a net, `terms` is empty, `without_terms` is set, and `words` put its score
     in the terms. With `shapley`, a standard error in centipawns, the pieces have their Shapley values, which add up to
     the score. Raises FenError, StudyError if the search was too short for all moves, and TypeError or ValueError for
@@ -97,6 +184,8 @@ def explain(
     if shapley is not None:
         errors.real_number("shapley", shapley, MIN_ERROR, MAX_ERROR)
     errors.instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
+    if limits is not None:
+        limits.refuse_endless()
     errors.instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
     if limits is None and isinstance(position, str):
         setup = set_up(position)
@@ -125,7 +214,7 @@ def learn_weights(
     match: bool = True,
     keep_fen: bool = False,
     concurrency: int | None = None,
-    say: Callable[[str], object] = lambda line: None,
+    say: Callable[[str], object] | Events = lambda line: None,
 ) -> LearnResult:
     """Fit the weights to the games or labelled positions of files, as `merino learn` does.
 
@@ -134,13 +223,15 @@ def learn_weights(
     pass a match against the old ones of a minute or two, unless `match` is False. `dry_run` writes nothing.
     `settings` say what to predict and which terms may move, `selection` the positions that are used. `keep_fen` leaves
     the positions next to each PGN file, for a quicker start next time. `say` gets each line that the command would
-    print. Raises LearnError, WeightsError and MatchError.
+    print; as Events it has callbacks for the share that is done, the state of the match and the steps of the fit, too.
+    Raises LearnError, WeightsError and MatchError.
     """
     for name, path in (("weights", weights), ("out", out)):
         errors.instance(name, path, (str, Path, NoneType), "the path of a file or None")
     errors.instance("settings", settings, (Settings, NoneType), "Settings or None")
     errors.instance("selection", selection, (Selection, NoneType), "a Selection or None")
-    errors.function("say", say, "a function that takes a text")
+    if not isinstance(say, Events):
+        errors.function("say", say, "a function that takes a text, or Events")
     if concurrency is not None:
         errors.whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
     request = LearnRequest(
@@ -156,7 +247,7 @@ def learn_weights(
         plays_match=match,
         concurrency=concurrency,
     )
-    return learn_from_files(request, Events(say))
+    return learn_from_files(request, say if isinstance(say, Events) else Events(say))
 
 
 def _names(files: Files) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """`import merino`: one small name for Python, whose examples run."""
 
+import asyncio
 import builtins
 import doctest
 import inspect
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+import chess
+import chess.variant
 import numpy as np
 import pytest
 
@@ -34,7 +37,7 @@ def empty_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", OFFERED)
 def test_each_name_is_had_from_its_module_and_documented(name):
     found = getattr(merino, name)
-    assert found.__name__ == name
+    assert found is getattr(chess, name, None) or found.__name__ == name
     assert inspect.getdoc(found)
     assert name in dir(merino)
 
@@ -80,7 +83,7 @@ def test_no_module_of_the_library_is_in_the_way_of_a_name():
 
 
 def test_the_examples_in_the_docstrings_are_true(empty_folder):
-    results = [doctest.testmod(module) for module in (merino.library, merino.eval.families)]
+    results = [doctest.testmod(sys.modules[name]) for name in ("merino.library", "merino.eval.families")]
     assert [result.attempted > 0 for result in results] == [True, True]
     assert not any(result.failed for result in results)
 
@@ -132,17 +135,30 @@ USELESS = [
     ("Limits(time=(-1, 5))", "time (in milliseconds) must be a whole number from 0 to"),
     ("Limits(time=5)", "time must be two values, White's and Black's, not 5"),
     ("Limits(search_moves=['e2e4'])", "each of search_moves (parse_uci makes one of a text) must be"),
-    ("Searcher(evaluation='gen12')", "evaluation must be an Evaluation, as load_evaluation returns it, not 'gen12'"),
+    ("Searcher(evaluation=12)", "evaluation must be an Evaluation, as load_evaluation returns it, not 12"),
+    ("evaluate('startpos', 12)", "evaluation must be an Evaluation, the name of one such as 'gen12', or None, not 12"),
     ("Searcher(parameters=(1, 2))", "parameters must be "),
     ("searcher.set_threads(None)", "threads must be a whole number from 1"),
-    ("searcher.search(3, Limits(depth=1))", "position must be a Position, a FEN or 'startpos', not 3"),
-    ("searcher.search('startpos', 8)", "limits must be Limits, such as Limits(depth=8), not 8"),
-    ("evaluate(3)", "position must be a Position, a FEN or 'startpos', not 3"),
+    ("searcher.search(3, depth=1)", "position must be a Position, a chess.Board, a FEN or 'startpos', not 3"),
+    ("searcher.search('startpos', 8)", "limits must be Limits, such as Limits(depth=8), or None, not 8"),
+    ("searcher.search('startpos')", "a search needs a limit, such as depth=8"),
+    ("searcher.search('startpos', Limits(moves_to_go=3))", "a search needs a limit"),
+    ("next(searcher.lines('startpos'))", "a search needs a limit"),
+    ("explain('startpos', limits=Limits())", "a search needs a limit"),
+    ("searcher.search('startpos', Limits(depth=1), depth=2)", "limits are given as Limits or by name, not both"),
+    ("searcher.search('startpos', Limits(depth=1, search_moves=[chess.Move(1, 2)]))", "search_moves: b1c1 is not"),
+    ("Position(chess.variant.AtomicBoard())", "a board of atomic is not one of chess or Chess960"),
+    ("Position().push(chess.Move.from_uci('e2e5'))", "e2e5 is not legal"),
+    ("Position().push_san('Ke2')", "illegal san: 'Ke2'"),
+    ("counts(['startpos'], 'gen12')", "has no terms to count"),
+    ("annotate('games.pgn', 3)", "limits must be Limits"),
+    ("profile('games.pgn', 3)", "player must be the name of a player, or a part of it, not 3"),
+    ("evaluate(3)", "position must be a Position, a chess.Board, a FEN or 'startpos', not 3"),
     ("explain('startpos', limits=3)", "limits must be Limits"),
     ("explain('startpos', limits=Limits(depth=1), searcher=4)", "searcher must be a Searcher or None, not 4"),
     ("load_evaluation('nosuch')", "Merino comes with default, full, gen1, gen12,"),
     ("load_evaluation(3)", "the name of an evaluation must be a path or a name such as 'gen12', not 3"),
-    ("Position(None)", "fen must be a FEN or 'startpos', not None"),
+    ("Position(None)", "fen must be a Position, a chess.Board, a FEN or 'startpos', not None"),
     ("Position().push('e4')", "the move (push_uci takes a text) must be"),
     ("Position().push_uci(5)", "each move must be a text like 'e2e4', not 5"),
     ("Position().push_all('e2e4')", "push_all takes a sequence of moves, not the text 'e2e4', which push_uci plays"),
@@ -174,7 +190,7 @@ USELESS = [
     ("play_match(3)", "each player must be a text as for 'merino match', or a player, not 3"),
     ("play_match('default', games=0)", "games must be a whole number from 1 to 1000000000, not 0"),
     ("searcher.search('startpos', Limits(depth=1), 3)", "on_line must be a function that takes a Line, or None, not 3"),
-    ("learn_weights('games.pgn', say=3)", "say must be a function that takes a text, not 3"),
+    ("learn_weights('games.pgn', say=3)", "say must be a function that takes a text, or Events, not 3"),
     ("play_match('default', sprt=3)", "sprt must be an Sprt or None, not 3"),
     ("play_match('default', time_control=5)", "time_control must be a TimeControl or None, not 5"),
     ("play_match('default', openings=3)", "openings must be the path of a file or None, not 3"),
@@ -193,6 +209,7 @@ USELESS = [
 @pytest.mark.parametrize(("call", "said"), USELESS, ids=[call for call, _ in USELESS])
 def test_an_argument_that_cannot_be_used_is_refused_with_what_is_wanted(call, said):
     names = {name: getattr(merino, name) for name in OFFERED} | {"nan": float("nan"), "numbers": len(PARAMETERS)}
+    names |= {"chess": chess}
     if "searcher." in call:
         names["searcher"] = merino.Searcher(hash_mb=1)
     with pytest.raises((TypeError, ValueError, merino.MerinoError)) as caught:
@@ -200,19 +217,63 @@ def test_an_argument_that_cannot_be_used_is_refused_with_what_is_wanted(call, sa
     assert said in str(caught.value)
 
 
-def test_a_position_may_be_a_fen_or_startpos_wherever_one_is_wanted():
+def test_a_position_may_be_a_fen_startpos_or_a_board_wherever_one_is_wanted():
     fen = "4k3/8/8/8/8/8/8/Q3K3 w - - 0 1"
     searcher = merino.Searcher(hash_mb=1)
     for text, position in (("startpos", merino.Position()), (fen, merino.Position(fen))):
         found = []
-        for place in (text, position):
+        for place in (text, position, position.to_chess()):
             searcher.clear()
-            found.append(searcher.search(place, merino.Limits(depth=2)).best)
-        assert found[0] == found[1]
-        assert merino.evaluate(text) == merino.evaluate(position)
-        assert merino.explain(text).summary == merino.explain(position).summary
-        assert merino.Position(text).fen() == position.fen()
-    assert merino.san("startpos", merino.read_move("startpos", "Nf3")) == "Nf3"
+            found.append(searcher.search(place, depth=2).best)
+            assert merino.evaluate(place) == merino.evaluate(position)
+            assert merino.explain(place).summary == merino.explain(position).summary
+            assert merino.Position(text) == position and hash(merino.Position(text)) == hash(position)
+        assert len(set(found)) == 1
+    assert merino.san("startpos", merino.read_move(chess.Board(), "Nf3")) == "Nf3"
+
+
+@pytest.mark.parametrize(("home", "chess960"), [("r3k2r", False), ("rk2r3", True)])
+def test_games_of_python_chess_come_back_as_they_went(home, chess960):
+    board = chess.Board(f"{home}/8/8/8/8/8/8/{home.upper()} w KQkq - 0 1", chess960=chess960)
+    for _ in range(2):
+        before, move = merino.Position(board), next(move for move in board.legal_moves if board.is_castling(move))
+        assert before.legal(move).to_chess(chess960) == move and before.san(move) == board.san(move)
+        assert before.turn is board.turn is (merino.WHITE if before.side == 0 else merino.BLACK)
+        limits = merino.Limits(depth=1, search_moves=[move])
+        assert merino.Searcher(hash_mb=1).search(board, limits).best == before.legal(move)
+        board.push(move)
+        after = merino.Position(board)
+        assert after != before and after.to_chess() == board and after.to_chess().move_stack == board.move_stack
+
+
+def test_a_searcher_streams_awaits_and_leaves_no_search_running():
+    endless = merino.Limits(infinite=True)
+    with merino.Searcher(hash_mb=1) as searcher:
+        seen = [line.depth for line in searcher.lines("startpos", depth=5)]
+        assert seen[-1] == 5 and sorted(seen) == seen
+        for line in searcher.lines("startpos", endless):
+            if line.depth == 3:
+                break
+        searcher.wait()  # the loop that was left has stopped it
+
+        async def cancelled():
+            task = asyncio.create_task(searcher.search_async("startpos", endless))
+            while not searcher.searching:
+                await asyncio.sleep(0.001)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return await searcher.search_async("startpos", nodes=100)
+
+        assert asyncio.run(cancelled()).line.nodes >= 100
+        searcher.start("startpos", endless, lambda line: None, lambda result: None)
+    assert not searcher.searching
+
+
+def test_what_python_shows_of_results_is_short(monkeypatch):
+    result = merino.Searcher(hash_mb=1).search("startpos", depth=1)
+    shown = [merino.explain("startpos"), merino.load_evaluation(), result, merino.Position()]
+    assert all(len(repr(each)) < 500 for each in shown)
 
 
 def test_the_games_of_a_match_go_to_a_file_that_is_looked_at_before(tmp_path, monkeypatch):
@@ -228,6 +289,7 @@ def test_the_games_of_a_match_go_to_a_file_that_is_looked_at_before(tmp_path, mo
     assert not hasattr(raised.value, "result")  # of games that were played in vain
 
 
+EXAMPLES = doctest.DocTestParser().get_examples((ROOT / "docs" / "library.md").read_text(encoding="utf-8"))
 USERS_PROGRAM = """
 import merino
 
@@ -246,7 +308,7 @@ merino.Limits(depth="8")
 
 def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(USERS_PROGRAM)
+    program.write_text(USERS_PROGRAM + "".join(example.source for example in EXAMPLES))
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-error-summary"]
     kept = ROOT / "build" / "types-of-programs"  # what mypy knows of our modules, until they change
     config = ["--config-file", os.devnull, "--cache-dir", str(kept), str(program)]

@@ -25,7 +25,7 @@ import numpy as np
 from merino.core.board import bitboard, fen
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
-from merino.engine.notation.san import as_chess_move, start_board_of
+from merino.engine.notation.san import as_chess_move
 from merino.engine.search import iterative_deepening, limits, strength, transposition, warmup
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.worker import Worker
@@ -547,9 +547,7 @@ class _GameInPlay:
     def __init__(self, on: PythonBoard, opening: Opening, sides: list[OwnEngine | OtherEngine]) -> None:
         self._on, self._clock, self._sides = on, on.time_control.clock, sides
         self._position = opening.position()
-        self._board = start_board_of(self._position)
-        for move in self._position.moves:
-            self._board.push(as_chess_move(move, self._position.chess960))
+        self._board = self._position.to_chess()
         self._left = [float(self._clock.base if self._clock else 0)] * 2  # milliseconds of each side
         self._made = [0, 0]  # moves by each side since the opening
         self.played: list[Played] = []

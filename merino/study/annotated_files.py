@@ -120,6 +120,23 @@ class AnnotatedGame:
     is_whole: bool = True
     judging: str = ""  # who judged it, and how long
 
+    def as_json(self) -> dict[str, Any]:
+        """The game with its annotated moves; a faulty one has none, but its `fault`."""
+        position, found = self.source.start.copy(), []
+        for annotated in self.moves:
+            found.append(annotated_json(position, annotated))
+            position.push(annotated.move)
+        return {
+            "number": self.source.number,
+            "label": self.source.label,
+            "fen": self.source.start.fen(),
+            "fault": self.source.fault or None,
+            "is_whole": self.is_whole,
+            "judge": self.judging or None,
+            "moves": found,
+            "account": list(account(self.moves)) if self.moves else [],
+        }
+
 
 def annotate_games(request: AnnotationRequest, done: int, watch: OnProgress) -> Iterator[AnnotatedGame]:
     """Annotate the games after the first `done`. Ctrl-C ends this, and so does a judge that fails: StudyError."""
@@ -260,24 +277,6 @@ def annotated_json(position: Position, annotated: annotation.AnnotatedMove) -> d
         "mistake": mistake
         and {"kind": mistake.kind, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},
         "claims": [asdict(claim) for claim in mistake.claims] if mistake else [],
-    }
-
-
-def game_json(game: AnnotatedGame) -> dict[str, Any]:
-    """A game with its annotated moves; a faulty one has none, but its `fault`."""
-    source, position, found = game.source, game.source.start.copy(), []
-    for annotated in game.moves:
-        found.append(annotated_json(position, annotated))
-        position.push(annotated.move)
-    return {
-        "number": source.number,
-        "label": source.label,
-        "fen": source.start.fen(),
-        "fault": source.fault or None,
-        "is_whole": game.is_whole,
-        "judge": game.judging or None,
-        "moves": found,
-        "account": list(account(game.moves)) if game.moves else [],
     }
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.common.text import in_one_line
-from merino.engine.notation.san import as_chess_move, as_move, start_board_of
+from merino.engine.notation.san import as_move
 from merino.engine.search.limits import MATE_SCORE, MAX_MS, MAX_NODES, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
@@ -304,9 +304,7 @@ class _UciJudge:
             raise self._fault("does not play Chess960", position)
         if count > 1 and "MultiPV" not in self._protocol.options:
             return self._one_by_one(position, limits, count)
-        board = start_board_of(position)
-        for move in position.moves:
-            board.push(as_chess_move(move, position.chess960))
+        board = position.to_chess()
         infos, best = self._infos(position, board, limits, count)
         allowed = limits.search_moves or position.legal_moves
         if best is None:
@@ -338,7 +336,7 @@ class _UciJudge:
         """All that it says of a position, and its move."""
         movetime = None if limits.movetime is None else limits.movetime / 1000
         limit = chess.engine.Limit(nodes=limits.nodes, depth=limits.depth, time=movetime)
-        moves = [as_chess_move(move, position.chess960) for move in limits.search_moves] or None
+        moves = [position.legal(move).to_chess(position.chess960) for move in limits.search_moves] or None
         protocol, infos = self._protocol, list[chess.engine.InfoDict]()
         if protocol.loop.is_closed():
             raise self._fault("has ended while it was idle", position)

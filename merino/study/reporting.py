@@ -66,14 +66,13 @@ def report_alone(position: game.Position, evaluation: Evaluation) -> schema.Posi
     outcome = position.outcome()
     if outcome is None:
         return report
-    reason = outcome.termination.value
-    return replace(report, ending=reason, summary=(phrases.ending_sentence(reason, outcome.winner),))
+    return replace(report, ending=outcome.termination.value, summary=(phrases.ending_sentence(outcome),))
 
 
 def ending_after(position: game.Position, move: Move) -> str | None:
     """A sentence on how a legal move ends the game, None if it goes on."""
     outcome = _after(position, [move]).outcome()
-    return None if outcome is None else phrases.ending_sentence(outcome.termination.value, outcome.winner)
+    return None if outcome is None else phrases.ending_sentence(outcome)
 
 
 def report_moves(

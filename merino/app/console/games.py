@@ -19,7 +19,6 @@ from merino.core.board.move import Move
 from merino.core.common import about, errors, files
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.text import counted
-from merino.engine.notation import san
 from merino.engine.search.limits import MAX_MS, MAX_PLY, Limits
 from merino.engine.search.strength import FULL_LEVEL, Strength, at_elo, at_level
 from merino.formats import pgn_games, pgn_parts, pgn_text, sources
@@ -77,7 +76,7 @@ def _by_rule(outcome: Outcome) -> Ending:
     """The end of the game by the rules: "1-0, White wins by checkmate"."""
     how = outcome.termination.value
     if outcome.winner is not None:
-        return Ending(outcome.result, f"{fen.COLOUR_NAMES[outcome.winner]} wins by {how}")
+        return Ending(outcome.result, f"{fen.COLOUR_NAMES[not outcome.winner]} wins by {how}")
     return Ending(outcome.result, f"a draw by {'the ' if outcome.termination is Termination.FIFTY_MOVES else ''}{how}")
 
 
@@ -221,9 +220,9 @@ class ConsoleGame:
 
     def _written(self, tags: Mapping[str, str], result: str, checked: bool = True) -> str:
         position, words = self.position, list[str]()
-        board = san.start_board_of(position)
+        board = position.to_chess().root()
         for move in position.moves:
-            words += pgn_text.push_move(board, san.as_chess_move(move, position.chess960), follows_move=bool(words))
+            words += pgn_text.push_move(board, move.to_chess(position.chess960), follows_move=bool(words))
         tags = pgn_text.start_tags(position.start_fen(), position.chess960) | dict(tags) | {"Result": result}
         moves = map(position.uci, position.moves) if checked else None
         return pgn_text.game_text(pgn_text.UNKNOWN_TAGS | tags, [*words, result], moves).rstrip("\n")

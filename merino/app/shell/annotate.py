@@ -73,7 +73,7 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
             if partial:
                 partial.add(game.text, game.is_whole)
             elif args.json:
-                print(json.dumps(files.game_json(game)), flush=True)
+                print(json.dumps(game.as_json()), flush=True)
             else:
                 sys.stdout.buffer.write(game.text)
                 sys.stdout.buffer.flush()

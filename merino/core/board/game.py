@@ -3,6 +3,8 @@
 position = Position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq -")
 position.push_uci("e1g1")
 position.legal_moves, position.fen(), position.outcome()
+
+Boards and moves of python-chess are taken wherever ours are, and made by `to_chess`. It is loaded where it is needed.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from merino.core.board import bitboard
-from merino.core.board.fen import START_FEN, parse_fen, to_fen
+from merino.core.board.fen import START_FEN, FenError, parse_fen, to_fen
 from merino.core.board.makemove import castling_destinations, make
 from merino.core.board.move import CASTLING, PROMOTION, Move, destination_of, kind_of, origin_of
 from merino.core.board.movegen import ALL, MAX_MOVES, generate
@@ -22,6 +25,9 @@ from merino.core.board.position import POSITION, is_insufficient_material
 from merino.core.common.errors import instance, whole_number
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import aligned_record, copy_record
+
+if TYPE_CHECKING:
+    import chess
 
 START_NAME = "startpos"  # taken for the FEN of the usual start, as in UCI
 FIFTY_MOVES = 100  # in plies
@@ -44,15 +50,15 @@ class Termination(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a game ended: the reason, and the winner or None for a draw."""
+    """How a game ended: the reason, and the winner, True for White as in python-chess, or None for a draw."""
 
     termination: Termination
-    winner: int | None
+    winner: bool | None
 
     @property
     def result(self) -> str:
         """The result as PGN writes it."""
-        return RESULTS[self.winner]
+        return RESULTS[None if self.winner is None else int(not self.winner)]
 
 
 class IllegalMoveError(ValueError):
@@ -114,20 +120,40 @@ class Position:
     """A game from a starting position: the board now, and how it came about.
 
     `record` is POSITION[1], the board for compiled code; treat it as read-only. `keys` holds the Zobrist key of
-    every position of the game, the present one last.
+    every position of the game, the present one last. Two are equal if their FENs are, whatever was played before; as a
+    key of a dictionary use a `copy` that nothing is played on.
     """
 
-    def __init__(self, fen: str = START_FEN, chess960: bool = False) -> None:
-        """Set up a FEN (4 to 6 fields) or "startpos"; raises FenError, or TypeError for anything but a text.
+    def __init__(self, fen: str | chess.Board = START_FEN, chess960: bool = False) -> None:
+        """Set up a FEN (4 to 6 fields), "startpos", or a board of python-chess with the moves that led to it.
 
         Castling is written as king takes own rook with `chess960`, and where the FEN has rights that need Chess960.
+        Raises FenError, IllegalMoveError for a null move of the board, and TypeError for anything else.
         """
-        instance("fen", fen, str, f"a FEN or '{START_NAME}'")
-        self._root = parse_fen(START_FEN if fen == START_NAME else fen)
-        self.chess960 = chess960 or needs_chess960(self._root)
+        board = None if isinstance(fen, str) else _board(fen, "fen")
+        root = fen if board is None else board.root().fen()
+        self._root = parse_fen(START_FEN if root == START_NAME else str(root))
+        self.chess960 = chess960 or needs_chess960(self._root) or (board is not None and board.chess960)
         self.record = self._root
         self.moves: list[Move] = []
         self.keys: list[int] = [int(self._root[0]["key"])]
+        if board is not None:
+            self.push_all([move.uci() for move in board.move_stack])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Position) and self.keys[-1] == other.keys[-1] and self.fen() == other.fen()
+
+    def __hash__(self) -> int:
+        return hash(self.keys[-1])
+
+    def to_chess(self, stack: bool = True) -> chess.Board:
+        """The board of python-chess, with the moves that led to it if `stack`."""
+        import chess  # noqa: PLC0415 (not before it is needed)
+
+        board = chess.Board(self.start_fen() if stack else self.fen(), chess960=self.chess960)
+        for move in self.moves if stack else ():
+            board.push(move.to_chess(self.chess960))
+        return board
 
     def copy(self) -> Position:
         """An independent copy, history included."""
@@ -137,8 +163,13 @@ class Position:
         return other
 
     @property
+    def turn(self) -> bool:
+        """Whether White is to move, as in python-chess: `merino.WHITE` or `merino.BLACK`."""
+        return self.side == bitboard.WHITE
+
+    @property
     def side(self) -> int:
-        """WHITE or BLACK."""
+        """The side to move as records have it, 0 for White."""
         return int(self.record[0]["side"])
 
     @property
@@ -172,7 +203,7 @@ class Position:
         import chess.svg  # noqa: PLC0415 (only notebooks draw)
 
         fen = self.fen()
-        last = chess.Move.from_uci(Move(self.moves[-1]).uci(True)) if self.moves else None
+        last = self.moves[-1].to_chess(chess960=True) if self.moves else None
         board = chess.Board(fen, chess960=True)
         king = board.king(board.turn) if self.is_check() else None
         return str(chess.svg.board(chess.BaseBoard(fen.split(maxsplit=1)[0]), lastmove=last, check=king, size=SVG_SIZE))
@@ -185,10 +216,25 @@ class Position:
         """The legal move a coordinate text means; raises IllegalMoveError."""
         return self._played([text])[1][0]
 
-    def push(self, move: int) -> None:
+    def legal(self, move: int | chess.Move, what: str = "the move (parse_uci makes one of a text)") -> Move:
+        """The legal move that ours or one of python-chess is here; raises IllegalMoveError, or TypeError for a text."""
+        return self._run(*_wanted(move, what))[1][0]
+
+    def push(self, move: int | chess.Move) -> None:
         """Play a legal move; raises IllegalMoveError, or TypeError for a text, which `push_uci` takes."""
-        whole_number("the move (push_uci takes a text)", move, 0, 0xFFFF)
-        self._advance(*self._run(np.array([move], dtype=np.int32), [Move(move).uci()]))
+        self._advance(*self._run(*_wanted(move, "the move (push_uci takes a text)")))
+
+    def san(self, move: int | chess.Move) -> str:
+        """A legal move in short notation: "Nbd2", "exd8=Q+", "O-O"; raises IllegalMoveError."""
+        return self.to_chess(stack=False).san(self.legal(move).to_chess(self.chess960))
+
+    def push_san(self, text: str) -> Move:
+        """Play a move given in short notation; raises IllegalMoveError and then changes nothing."""
+        try:
+            wanted = self.to_chess(stack=False).parse_san(text)
+        except ValueError as error:
+            raise IllegalMoveError(str(error)) from error
+        return self.push_uci(wanted.uci())
 
     def push_uci(self, text: str) -> Move:
         """Play a move given as coordinates; raises IllegalMoveError and then changes nothing."""
@@ -245,7 +291,7 @@ class Position:
         """How the game has ended, draws counted without a claim, or None while it goes on."""
         if not self.legal_moves:
             if self.is_check():
-                return Outcome(Termination.CHECKMATE, bitboard.WHITE if self.side == bitboard.BLACK else bitboard.BLACK)
+                return Outcome(Termination.CHECKMATE, winner=not self.turn)
             return Outcome(Termination.STALEMATE, None)
         if self.is_insufficient_material():
             return Outcome(Termination.INSUFFICIENT_MATERIAL, None)
@@ -254,6 +300,15 @@ class Position:
         if self.is_repetition():
             return Outcome(Termination.THREEFOLD_REPETITION, None)
         return None
+
+    def is_game_over(self) -> bool:
+        """Whether the game has ended, by `outcome`."""
+        return self.outcome() is not None
+
+    def result(self) -> str:
+        """The result as PGN writes it, "*" while the game goes on."""
+        outcome = self.outcome()
+        return "*" if outcome is None else outcome.result
 
     def __str__(self) -> str:
         """The board in letters, White below."""
@@ -286,12 +341,22 @@ class Position:
         self.keys.extend(keys)
 
 
-def as_position(position: Position | str) -> Position:
-    """The position, or that of a FEN or "startpos"; raises FenError, or TypeError for anything else."""
+def as_position(position: Position | chess.Board | str) -> Position:
+    """The position, that of a board of python-chess, a FEN or "startpos"; raises as `Position` does."""
     if isinstance(position, Position):
         return position
-    instance("position", position, str, f"a Position, a FEN or '{START_NAME}'")
-    return Position(position)
+    return Position(position if isinstance(position, str) else _board(position, "position"))
+
+
+def _board(given: object, what: str) -> chess.Board:
+    """A board of python-chess on which chess is played; raises FenError and TypeError for anything else."""
+    import chess  # noqa: PLC0415 (not before it is needed)
+
+    instance(what, given, chess.Board, f"a Position, a chess.Board, a FEN or '{START_NAME}'")
+    board = cast("chess.Board", given)
+    if board.uci_variant != "chess":
+        raise FenError(f"a board of {board.uci_variant} is not one of chess or Chess960")
+    return board
 
 
 def needs_chess960(record: np.ndarray) -> bool:
@@ -302,6 +367,17 @@ def needs_chess960(record: np.ndarray) -> bool:
         (bitboard.BLACK_PIECE + bitboard.KING, _SQUARES["e8"], bitboard.RANK_8),
     )
     return bool(rights & ~_CORNERS) or any(rights & rank and board[square] != king for king, square, rank in at_home)
+
+
+def _wanted(move: object, what: str) -> tuple[np.ndarray, list[str]]:
+    """A move of ours or of python-chess, whose kind gives the promotion, and its text; raises TypeError."""
+    if not isinstance(move, int | np.integer):
+        import chess  # noqa: PLC0415 (not before it is needed)
+
+        if isinstance(move, chess.Move):
+            return np.array([_read_coordinates(move.uci(), 0)], dtype=np.int32), [move.uci()]
+    number = whole_number(what, move, 0, 0xFFFF)
+    return np.array([number], dtype=np.int32), [Move(number).uci()]
 
 
 def _read_coordinates(text: str, index: int) -> int:

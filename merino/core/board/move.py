@@ -4,8 +4,15 @@ Bits 0-5 origin, 6-11 destination, 12-15 kind. Castling is "king takes own rook"
 well; the text is e1g1 in normal chess and e1h1 in Chess960. The pieces are read off the board when needed.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from merino.core.board.bitboard import KNIGHT, SQUARE_NAMES
 from merino.core.compiled.jit import kernel
+
+if TYPE_CHECKING:
+    import chess
 
 NO_MOVE = 0  # a1a1, never legal
 NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = range(4)
@@ -81,6 +88,12 @@ class Move(int):
             to_square = (self.from_square & 56) + (6 if to_square > self.from_square else 2)
         letter = "nbrq"[self.kind & 3] if self.kind >= PROMOTION else ""
         return SQUARE_NAMES[self.from_square] + SQUARE_NAMES[to_square] + letter
+
+    def to_chess(self, chess960: bool = False) -> chess.Move:
+        """The move of python-chess, for a board of Chess960 with `chess960`."""
+        import chess  # noqa: PLC0415 (not before it is needed)
+
+        return chess.Move.from_uci(self.uci(chess960))
 
     def __repr__(self) -> str:
         return f"Move({self.uci(chess960=True)!r})"

@@ -15,7 +15,7 @@ import chess
 from merino.core.board import game
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
-from merino.core.common.errors import MerinoError, instance, whole_number
+from merino.core.common.errors import MerinoError, instance
 from merino.engine.notation.refusals import MoveRequest, Refusal, why_not
 from merino.engine.search.limits import Line, Score, pawns
 
@@ -65,17 +65,12 @@ class MoveRejected(MerinoError):
 
 def board_of(position: game.Position) -> chess.Board:
     """The present position for python-chess, without its history."""
-    return chess.Board(position.fen(), chess960=position.chess960)
-
-
-def start_board_of(position: game.Position) -> chess.Board:
-    """The position the game began with, for python-chess."""
-    return chess.Board(position.start_fen(), chess960=position.chess960)
+    return position.to_chess(stack=False)
 
 
 def as_chess_move(move: int, chess960: bool) -> chess.Move:
     """One of our moves as a move of python-chess."""
-    return chess.Move.from_uci(Move(move).uci(chess960))
+    return Move(move).to_chess(chess960)
 
 
 def as_move(board: chess.Board, move: chess.Move) -> Move:
@@ -94,16 +89,12 @@ def as_move(board: chess.Board, move: chess.Move) -> Move:
     return Move(origin | destination << 6 | kind << 12)
 
 
-def san(position: game.Position | str, move: int) -> str:
+def san(position: game.Position | chess.Board | str, move: int | chess.Move) -> str:
     """A legal move in short notation: "Nbd2", "exd8=Q+", "O-O".
 
-    `position` may be a FEN or "startpos". Raises IllegalMoveError, FenError, TypeError.
+    `position` may be a board of python-chess, a FEN or "startpos". Raises IllegalMoveError, FenError, TypeError.
     """
-    position = game.as_position(position)
-    whole_number("the move (parse_uci makes one of a text)", move, 0, 0xFFFF)
-    if move not in position.legal_moves:
-        raise game.IllegalMoveError(f"{Move(move).uci()} is not legal in {position.fen()}")
-    return board_of(position).san(as_chess_move(move, position.chess960))
+    return game.as_position(position).san(move)
 
 
 def move_number(position: game.Position) -> str:
@@ -133,7 +124,7 @@ def san_line(board: chess.Board, moves: Iterable[int]) -> str:
 
 def san_paragraph(position: game.Position, width: int = 78) -> str:
     """The game so far as lines of at most `width` columns, each move on the line of its number."""
-    moves = san_line(start_board_of(position), position.moves)
+    moves = position.to_chess().root().variation_san(move.to_chess(position.chess960) for move in position.moves)
     return textwrap.fill(moves.replace(". ", ".\u00a0"), width).replace("\u00a0", " ")
 
 
@@ -169,10 +160,10 @@ def requested_move(position: game.Position, request: MoveRequest) -> Move:
     return as_move(board, candidates[0])
 
 
-def read_move(position: game.Position | str, text: str) -> Move:
+def read_move(position: game.Position | chess.Board | str, text: str) -> Move:
     """The legal move that a person means by `text`; raises MoveRejected with the reason.
 
-    `position` may be a FEN or "startpos". Raises FenError and TypeError, too.
+    `position` may be a board of python-chess, a FEN or "startpos". Raises FenError and TypeError, too.
     """
     instance("the move", text, str, "a text such as 'Nf3' or 'g1f3'")
     return requested_move(game.as_position(position), read_request(text))

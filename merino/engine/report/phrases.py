@@ -16,6 +16,7 @@ import numpy as np
 
 from merino.core.board import fen
 from merino.core.board.bitboard import BLACK, EMPTY, PIECE_LETTERS, WHITE
+from merino.core.board.game import Outcome
 from merino.core.common.text import rounded
 from merino.engine.report import places
 from merino.engine.report.schema import ChangeReport
@@ -199,9 +200,12 @@ def summarise(explanation: Explanation, record: np.ndarray) -> tuple[str, ...]:
     return (*sentences, *_rule_sentence(explanation))
 
 
-def ending_sentence(ending: str, winner: int | None) -> str:
+def ending_sentence(outcome: Outcome) -> str:
     """How a game has ended, in place of what its last position would be worth."""
-    return f"The game is drawn: {ending}." if winner is None else f"{fen.COLOUR_NAMES[winner]} has won by {ending}."
+    ending = outcome.termination.value
+    if outcome.winner is None:
+        return f"The game is drawn: {ending}."
+    return f"{fen.COLOUR_NAMES[not outcome.winner]} has won by {ending}."
 
 
 def _rule_sentence(explanation: Explanation) -> Iterable[str]:

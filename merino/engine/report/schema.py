@@ -294,6 +294,9 @@ class PositionReport:
     threat: Annotated[str | None, "what the other side threatens, if that is proved; null if not"] = None
     claims: Annotated[tuple[ClaimReport, ...], "what `verdict` and `threat` claim, each with what proves it"] = ()
 
+    def __repr__(self) -> str:
+        return f"PositionReport({self.fen!r}, {self.evaluation!r}, score_cp={self.static.score_cp})"
+
     def line_of(self, move: MoveReport) -> LineReport | None:
         """The line of the search that begins with this move, None if there is none."""
         lines = self.search.lines if self.search else ()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from merino.core.common.errors import instance, whole_number
 
 if TYPE_CHECKING:
+    import chess
+
     from merino.core.board.game import Position
 
 MATE_SCORE = 32000  # mated at the root; a mate in n plies scores MATE_SCORE - n
@@ -40,7 +42,9 @@ class Limits:
     moves_to_go: int | None = None
     infinite: bool = False
     ponder: bool = False
-    search_moves: Sequence[int] = field(default=())  # only these at the root, which must be legal; () for all
+    search_moves: Sequence[int | chess.Move] = field(
+        default=()
+    )  # only these at the root, which must be legal; () for all
 
     def __post_init__(self) -> None:
         times = self.movetime, *_pair("time", self.time)
@@ -55,7 +59,13 @@ class Limits:
             whole_number("increment (in milliseconds)", value, 0, MAX_MS)
         instance("search_moves", self.search_moves, Sequence, "a sequence of moves")
         for move in self.search_moves:
-            whole_number("each of search_moves (parse_uci makes one of a text)", move, 0, 0xFFFF)
+            if not hasattr(move, "from_square"):  # which moves of ours and of python-chess have
+                whole_number("each of search_moves (parse_uci makes one of a text)", move, 0, 0xFFFF)
+
+    def refuse_endless(self) -> None:
+        """Raise ValueError where nothing ends the search, and nobody said that nothing shall."""
+        if replace(self, search_moves=(), increment=(0, 0), moves_to_go=None) == Limits():
+            raise ValueError("a search needs a limit, such as depth=8, nodes=100_000 or movetime=1000")
 
     def after(self, milliseconds: int) -> Limits:
         """The limits once so much of the time has passed; at least a millisecond is left. `ponder` starts no clock."""

@@ -248,7 +248,7 @@ class SearchRun:
 
     def _root_moves(self, legal: list[Move]) -> list[Move]:
         """The moves to search: those of the limits, and of these the advised ones, as far as there are any."""
-        wanted = [Move(move) for move in dict.fromkeys(self.limits.search_moves)] or legal
+        wanted = [self.position.legal(move) for move in dict.fromkeys(self.limits.search_moves)] or legal
         return [move for move in wanted if move in self.conditions.advised] or wanted
 
     def _start_lazy_smp(self, allowed: list[Move] | None) -> list[threading.Thread]:

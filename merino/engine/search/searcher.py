@@ -5,6 +5,9 @@ result = searcher.search(Position(), Limits(movetime=1000), on_line=print)
 result.best.uci()
 """
 
+from __future__ import annotations
+
+import asyncio
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +15,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from queue import Empty, SimpleQueue
 from random import Random
 from types import FrameType, NoneType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
 from merino.core.board.game import IllegalMoveError, Position, as_position
-from merino.core.board.move import Move
 from merino.core.common.errors import function, instance, whole_number
 from merino.core.common.threads import OneThread
 from merino.engine.search import choice, search_run, see, state, strength, tablebase_probe, transposition
@@ -25,13 +27,19 @@ from merino.engine.search.limits import DEFAULT_HASH_MB, MAX_HASH_MB, MAX_THREAD
 from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.engine.search.worker import Worker
 from merino.eval.evaluation import Evaluation
-from merino.eval.families import default
+from merino.eval.families import default, load_evaluation
+
+if TYPE_CHECKING:
+    import chess
 
 DoneReport = Callable[[SearchResult], None]
 
 
 class Searcher:
     """Searches one position at a time. All may be called from any thread: searches then follow each other.
+
+    A position is a Position, a board of python-chess, a FEN or "startpos"; a limit is named, `depth`, `nodes` or
+    `movetime` in milliseconds, or `limits` has any. `with Searcher() as searcher` leaves no search running.
 
     What changes the search (`clear` and all that begins with `set`) waits until none is running, as `search` does. In a
     report of the search both would wait for themselves, and raise RuntimeError.
@@ -47,14 +55,15 @@ class Searcher:
         self,
         hash_mb: int = DEFAULT_HASH_MB,
         threads: int = 1,
-        evaluation: Evaluation | None = None,
+        evaluation: Evaluation | str | None = None,
         parameters: tuple[int, ...] | None = None,
     ) -> None:
         """Parameters are in the order of their registry; None for those of the evaluation in use.
 
-        The evaluation that comes with Merino for None. Raises EvaluationError, MemoryError, and TypeError or ValueError
-        for arguments that cannot be used.
+        The evaluation may be given by its name; None is the one that comes with Merino. Raises EvaluationError,
+        MemoryError, and TypeError or ValueError for arguments that cannot be used.
         """
+        evaluation = load_evaluation(evaluation) if isinstance(evaluation, str) else evaluation
         _check_evaluation(evaluation, is_optional=True)
         _check_parameters(parameters)
         self.multipv = 1
@@ -142,14 +151,22 @@ class Searcher:
         return self._thread.is_busy
 
     def search(
-        self, position: Position | str, limits: Limits, on_line: search_run.LineReport | None = None
+        self,
+        position: Position | chess.Board | str,
+        limits: Limits | None = None,
+        on_line: search_run.LineReport | None = None,
+        *,
+        depth: int | None = None,
+        nodes: int | None = None,
+        movetime: int | None = None,
     ) -> SearchResult:
-        """Search a position, FEN or "startpos", and return the result.
+        """Search a position and return the result.
 
         It blocks, so not for `infinite` unless another thread stops it. Raises FenError, IllegalMoveError for moves of
-        the limits that are not legal here, TypeError for other things than a position and limits, and what `on_line`
-        raises; then, and after Ctrl-C, no search is left running.
+        the limits that are not legal here, ValueError without a limit, TypeError for what cannot be used, and what
+        `on_line` raises; then, and after Ctrl-C, no search is left running.
         """
+        limits = _bounded(limits, depth, nodes, movetime)
         function("on_line", on_line, "a function that takes a Line, or None")
         self._refuse_in_report()
         results: list[SearchResult] = []
@@ -176,9 +193,63 @@ class Searcher:
             raise faults[0]
         return results[0]
 
+    def lines(
+        self,
+        position: Position | chess.Board | str,
+        limits: Limits | None = None,
+        *,
+        depth: int | None = None,
+        nodes: int | None = None,
+        movetime: int | None = None,
+    ) -> Iterator[Line]:
+        """The lines of a search as they come; leaving the loop stops it. Raises as `search` does."""
+        reports: SimpleQueue[Line | SearchResult] = SimpleQueue()
+        self.start(position, _bounded(limits, depth, nodes, movetime), reports.put, reports.put)
+        try:
+            while not isinstance(report := _report_in(reports, self), SearchResult):
+                if report is not None:
+                    yield report
+        finally:
+            self.stop()
+            self.wait()
+
+    async def search_async(
+        self,
+        position: Position | chess.Board | str,
+        limits: Limits | None = None,
+        *,
+        depth: int | None = None,
+        nodes: int | None = None,
+        movetime: int | None = None,
+    ) -> SearchResult:
+        """Search as `search` does while other tasks run; cancelling it stops the search."""
+        limits, loop = _bounded(limits, depth, nodes, movetime), asyncio.get_running_loop()
+        found: asyncio.Future[SearchResult] = loop.create_future()
+
+        def report(result: SearchResult) -> None:
+            loop.call_soon_threadsafe(finish, result)
+
+        def finish(result: SearchResult) -> None:
+            if not found.done():
+                found.set_result(result)
+
+        await asyncio.to_thread(self.wait)
+        self.start(position, limits, lambda line: None, report)
+        try:
+            return await found
+        finally:
+            self.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.wait()
+
     def start(
         self,
-        position: Position | str,
+        position: Position | chess.Board | str,
         limits: Limits,
         on_line: search_run.LineReport,
         on_done: DoneReport,
@@ -272,18 +343,30 @@ def _table_of(megabytes: int) -> transposition.TranspositionTable:
     return transposition.TranspositionTable(whole_number("hash_mb (in MiB)", megabytes, 1, MAX_HASH_MB))
 
 
+def _bounded(limits: Limits | None, depth: int | None, nodes: int | None, movetime: int | None) -> Limits:
+    """The limits that were given, in one of two ways; raises TypeError, and ValueError if they never end a search."""
+    named = Limits(depth=depth, nodes=nodes, movetime=movetime)
+    instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
+    if limits is not None and named != Limits():
+        raise ValueError("limits are given as Limits or by name, not both")
+    limits = named if limits is None else limits
+    limits.refuse_endless()
+    return limits
+
+
 def _check_evaluation(evaluation: Evaluation | None, is_optional: bool = False) -> None:
     """An evaluation, or if `is_optional` also None."""
     kinds = (Evaluation, NoneType) if is_optional else Evaluation
     instance("evaluation", evaluation, kinds, "an Evaluation, as load_evaluation returns it")
 
 
-def _check_legal(position: Position, moves: Sequence[int]) -> None:
+def _check_legal(position: Position, moves: Sequence[int | chess.Move]) -> None:
     """Raise IllegalMoveError for the first of the moves that is not legal."""
-    legal = position.legal_moves if moves else []
     for index, move in enumerate(moves):
-        if move not in legal:
-            raise IllegalMoveError(f"{Move(move).uci()} of search_moves is not legal in {position.fen()}", index)
+        try:
+            position.legal(move)
+        except IllegalMoveError as error:
+            raise IllegalMoveError(f"search_moves: {error}", index) from error
 
 
 def _check_parameters(parameters: tuple[int, ...] | None) -> None:
@@ -318,16 +401,22 @@ def think(
             if interrupted.is_set() or is_stop_requested():
                 interrupted.set()
                 searcher.stop()
-            try:
-                report = reports.get(timeout=_POLL_SECONDS)
-            except Empty:
-                if not searcher.searching and reports.empty():
-                    raise RuntimeError("the search ended without a result") from None
-                continue
+            report = _report_in(reports, searcher)
             if isinstance(report, SearchResult):
                 display.finish()
                 return report, interrupted.is_set()
-            display.show(report)
+            if report is not None:
+                display.show(report)
+
+
+def _report_in(reports: SimpleQueue[Line | SearchResult], searcher: Searcher) -> Line | SearchResult | None:
+    """The next report of a running search, None if there is none soon; raises RuntimeError if none can come."""
+    try:
+        return reports.get(timeout=_POLL_SECONDS)
+    except Empty:
+        if not searcher.searching and reports.empty():
+            raise RuntimeError("the search ended without a result") from None
+        return None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,17 @@ import numpy as np
 from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
 from merino.core.board.game import Position
+from merino.core.common.errors import instance, whole_number
+from merino.core.common.files import user_path
 from merino.engine.notation.san import move_number, san
 from merino.engine.search import known_openings
-from merino.engine.search.limits import Limits
+from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
 from merino.eval.linear.compiled import stages_of
 from merino.eval.material import FULL_BOARD
-from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
+from merino.lab.people.games import MAX_CHOICES, Choices, PlayerGame, PlayerGames, choices_of, games_of_player
 from merino.match.statistics import t_95, wilson_interval
 from merino.study import annotation, errors
-from merino.study.judge import Judge
+from merino.study.judge import Judge, judge_of
 from merino.study.lines import after_move
 
 MIN_CHOICES = 60  # positions; fewer say nothing about anybody
@@ -171,6 +174,28 @@ def as_object(value: Any) -> Any:
         keys = (field.name, f"{field.name}_low", f"{field.name}_high")
         found |= {key: as_object(end) for key, end in zip(keys, ends, strict=True)}
     return found
+
+
+def profile(
+    file: str | Path,
+    player: str,
+    positions: int = MAX_CHOICES,
+    *,
+    judge: str | None = None,
+    progressed: Callable[[str, float], object] = lambda what, done: None,
+) -> Profile:
+    """The profile of a player, named in full or in part, from at most so many positions of a PGN file.
+
+    `judge` is a net, "terms", or the command of an engine; None is the strongest net. `progressed` gets what is done,
+    and the share. Raises StudyError if it is not clear who is meant, if there are too few positions, or if the judge
+    fails.
+    """
+    instance("file", file, (str, Path), "the path of a file")
+    instance("player", player, str, "the name of a player, or a part of it")
+    whole_number("positions", positions, MIN_CHOICES)
+    found = games_of_player(user_path(str(file)), player)
+    with judge_of(judge, DEFAULT_HASH_MB, 1) as judging:
+        return profile_of(found, positions, judging, progressed)
 
 
 def profile_of(

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from merino.app.console import shared
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common import terminal, text
-from merino.engine.search.limits import DEFAULT_HASH_MB
-from merino.lab.people.games import MAX_CHOICES, games_of_player
+from merino.lab.people.games import MAX_CHOICES
 from merino.lab.people.profile import (
     MIN_CHOICES,
     Example,
@@ -17,9 +16,8 @@ from merino.lab.people.profile import (
     OverTime,
     Profile,
     as_object,
-    profile_of,
+    profile,
 )
-from merino.study.judge import judge_of
 
 SHOWN = 6  # rows of a part, at most
 NOT_ENOUGH = "not enough games"
@@ -29,11 +27,9 @@ _NAME = 28  # columns of a row's name
 def run_profile(arguments: Sequence[str]) -> int:
     """The command in a shell; raises MerinoError."""
     args = _parser().parse_args(arguments)
-    player = games_of_player(args.file, args.player)
-    progress = terminal.Progress(shared.progress_stream(args.quiet))
-    with judge_of(args.judge, DEFAULT_HASH_MB, 1) as judge, progress as show:
-        profile = profile_of(player, args.positions, judge, show)
-    print(json.dumps(as_object(profile)) if args.json else render(profile))
+    with terminal.Progress(shared.progress_stream(args.quiet)) as show:
+        found = profile(args.file, args.player, args.positions, judge=args.judge, progressed=show)
+    print(json.dumps(as_object(found)) if args.json else render(found))
     return 0
 
 

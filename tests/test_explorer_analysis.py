@@ -339,14 +339,18 @@ def test_the_figure_and_the_first_sentence_are_those_of_the_search(page: Page) -
     assert page.text("#score") == "+M2", "a move has one score"
 
 
-def test_a_judge_that_fails_is_said(page: Page) -> None:
+def test_a_judge_that_fails_is_said_and_another_judges_all_there_is(page: Page) -> None:
     page.stand_in("/ws/search")
     page.click("#analysis-switch", until=lambda: page.run("return window.sent.length"))
     page.run("window.hear({ type: 'error', error: \"judge 'Fake' has ended\" })")
     page.until(lambda: page.error == "judge 'Fake' has ended" and page.text("#analysis-status") == "ended")
     assert page.values_of("#analysis-by option", "e.textContent")[:2] == ["gen13", "the evaluation shown"]
-    page.unfold(".analysis-settings summary")
     page.choose("#analysis-by", "default", until=lambda: page.run("return window.sent.at(-1).judge") == "default")
+    assert page.error == ""
+    page.stand_in("/ws/drill")
+    page.enter('[White "Me"]\n\n1. e4 e5 *')
+    page.tab("player")
+    page.click("#drill-start", until=lambda: page.run("return window.sent[0]?.judge") == "default")
 
 
 def test_a_decided_game_shows_its_result(page: Page) -> None:

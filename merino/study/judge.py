@@ -289,7 +289,9 @@ class _UciJudge:
             raise errors.StudyError(f"judge '{player.label}' does not start: {error}") from error
 
     def new_game(self) -> None:
-        """Let it forget the last game."""
+        """Let it forget the last game. Raises StudyError where it has ended."""
+        if self._protocol.loop.is_closed():
+            raise errors.StudyError(f"judge '{self.name}' has ended while it was idle")
         self._game = object()
 
     def close(self) -> None:

@@ -208,13 +208,15 @@ def add_k(parser: Parser, whose: str) -> None:
     parser.group(EVALUATION).add_argument("--k", type=number(1, 1e6), metavar="CP", help=sentence)
 
 
-def add_judge(parser: Parser) -> None:
-    """--judge."""
+def add_judge(parser: Parser, are_several: bool = False) -> None:
+    """--judge, of which there may be several."""
     sentence = (
         "who judges: a net or weights, by file or name, 'terms', or the program of a UCI engine "
         "(default: the strongest net that comes with Merino)"
     )
-    parser.group(EVALUATION).add_argument("--judge", metavar="JUDGE", help=sentence)
+    more = {"action": "append", "default": []} if are_several else {}
+    sentence += "; again for each to choose from" if are_several else ""
+    parser.group(EVALUATION).add_argument("--judge", metavar="JUDGE", help=sentence, **more)
 
 
 def add_search(parser: Parser, nodes: int | None = None, movetime: int | None = None, engine: bool = True) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from merino.app.explorer import guard, tasks
 from merino.app.explorer.channel import Message
 from merino.app.explorer.games import course_of, pgn_of, read_game, read_text
-from merino.app.explorer.state import MAX_TEXT, Fields, RequestError, ServerState
+from merino.app.explorer.state import JUDGE, MAX_TEXT, Fields, RequestError, ServerState
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.common import about, files
@@ -202,7 +202,8 @@ def weights(fields: Fields, state: ServerState) -> Message:
     return {
         "weights": [asdict(entry) for entry in state.evaluations.entries()],
         "chosen": fields.weights(),
-        "judge": state.judge_name,
+        "judge": state.judges[JUDGE],
+        "judges": list(state.judges.items()),
         "k": evaluation.k,
         "has_terms": evaluation.has_terms,
         "about": "" if evaluation.has_terms else evaluation.describe(),

@@ -9,7 +9,7 @@ import base64
 import secrets
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
 from merino.formats import pgn_games, sources
 from merino.study import judge
+from merino.study.errors import StudyError
 
 IN_USE, USUAL = "in-use", "usual"
 JUDGE, SHOWN = "judge", "shown"  # who judges, next to evaluations: the judge of the page, and the evaluation shown
@@ -153,9 +154,9 @@ class Searchers:
 
 
 class NamedJudge:
-    """The judge that the command line names, in any of `judge.FORMS`; nobody else names a program. Raises StudyError.
+    """A judge that the command line names, in any of `judge.FORMS`; nobody else names a program. Raises StudyError.
 
-    Each piece of work borrows one of its own. One that has failed or was interrupted is not lent again.
+    Each piece of work borrows one of its own. One that has failed, ended or was interrupted is not lent again.
     """
 
     def __init__(self, named: str) -> None:
@@ -167,13 +168,8 @@ class NamedJudge:
     @contextmanager
     def borrowed(self, is_stop_requested: Callable[[], bool] = lambda: False) -> Iterator[judge.Judge]:
         """The judge, who has forgotten earlier positions; asked to stop, it raises KeyboardInterrupt."""
-        try:
-            lent, asked = self._idle.pop()
-        except IndexError:
-            asked = []
-            lent = judge.judge_of(self._named, HASH_MB, 1, is_stop_requested=lambda: any(ask() for ask in asked))
+        lent, asked = self._ready()
         asked[:] = [is_stop_requested]
-        lent.new_game()
         try:
             yield lent
         except BaseException:
@@ -181,6 +177,18 @@ class NamedJudge:
             self.close()  # the others may have failed, too
             raise
         self._idle.append((lent, asked))
+
+    def _ready(self) -> tuple[judge.Judge, list[Callable[[], bool]]]:
+        while self._idle:
+            lent, asked = self._idle.pop()
+            try:
+                lent.new_game()
+            except StudyError:  # it has ended while nobody used it: the next one takes its place
+                lent.close()
+            else:
+                return lent, asked
+        asked = []
+        return judge.judge_of(self._named, HASH_MB, 1, is_stop_requested=lambda: any(ask() for ask in asked)), asked
 
     def close(self) -> None:
         """End the programs that nobody uses."""
@@ -261,8 +269,8 @@ class GamesFile:
 class ServerState:
     """The evaluations to choose from, what the command line asked for, and what was learned and done last.
 
-    `named_judge` judges where a request does not ask for another; without one the strongest net does. `token` is what
-    every request must bring.
+    `named_judges` are those that the command line allows, the first of which judges where a request does not ask for
+    another; without one the strongest net does. `token` is what every request must bring.
     `learned` is the answer of GET /api/learning on what was learned here. `kept` is what runs of the server keep: the
     match, and what panels of the lab keep under their names. `at_end` is called when the server ends, `running` stops
     what sockets work at; `beginning` is held where a run begins, as there is one of each kind at a time.
@@ -271,7 +279,7 @@ class ServerState:
     first_text: str | None = None
     first_is_free: bool = False
     games: GamesFile | None = None
-    named_judge: NamedJudge | None = None
+    named_judges: Sequence[NamedJudge] = ()
     evaluations: Evaluations = field(default_factory=Evaluations)
     searchers: Searchers = field(default_factory=Searchers)
     learned: dict[str, Any] | None = None
@@ -288,33 +296,34 @@ class ServerState:
         return self.games
 
     @property
-    def judge_name(self) -> str:
-        """The name of the judge of the page."""
-        return judge.STRONGEST if self.named_judge is None else self.named_judge.name
+    def judges(self) -> dict[str, str]:
+        """The names of the judges to choose from by their ids, next to evaluations; the first is that of the page."""
+        names = [named.name for named in self.named_judges] or [judge.STRONGEST]
+        return {f"{JUDGE}{at or ''}": name for at, name in enumerate(names)}
 
-    def judging_evaluation(self, fields: Fields) -> Evaluation | None:
-        """The evaluation of the search that judges in a request; None where the judge of the command line does."""
+    def asked_judge(self, fields: Fields) -> Evaluation | NamedJudge:
+        """Who judges in a request: one of the command line, or the search with this evaluation."""
         names_weights = fields.has("weights") or fields.has("changes")
         name = fields.text("judge", SHOWN if names_weights else JUDGE)
         if name == SHOWN:
             return fields.evaluation(self.evaluations)
-        if name != JUDGE:
+        if name not in self.judges:
             return self.evaluations.find(name)
-        return judge.strongest() if self.named_judge is None else None
+        return self.named_judges[list(self.judges).index(name)] if self.named_judges else judge.strongest()
 
     @contextmanager
     def judging(
         self, fields: Fields, is_stop_requested: Callable[[], bool] = lambda: False, **settings: Any
     ) -> Iterator[judge.Judge]:
         """Who judges in a request; `settings` are those of a search of Merino's."""
-        evaluation = self.judging_evaluation(fields)
-        if evaluation is None and self.named_judge is not None:
-            with self.named_judge.borrowed(is_stop_requested) as found:
+        asked = self.asked_judge(fields)
+        if isinstance(asked, NamedJudge):
+            with asked.borrowed(is_stop_requested) as found:
                 yield found
-        elif evaluation is not None:
-            with self.searchers.borrowed(evaluation) as searcher:
-                name = judge_name(evaluation)
-                yield judge.by_search(searcher, evaluation, name, is_stop_requested=is_stop_requested, **settings)
+        else:
+            with self.searchers.borrowed(asked) as searcher:
+                name = judge_name(asked)
+                yield judge.by_search(searcher, asked, name, is_stop_requested=is_stop_requested, **settings)
 
 
 def judge_name(evaluation: Evaluation) -> str:

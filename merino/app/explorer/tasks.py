@@ -14,7 +14,7 @@ from typing import Any
 from merino.app.console import shared
 from merino.app.explorer.channel import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
 from merino.app.explorer.games import SentGames, sent_games
-from merino.app.explorer.state import MAX_MOVES, Fields, RequestError, ServerState, judge_name
+from merino.app.explorer.state import MAX_MOVES, Fields, NamedJudge, RequestError, ServerState, judge_name
 from merino.core.board.game import Position
 from merino.core.common import sealed, work
 from merino.engine.notation import san
@@ -41,19 +41,19 @@ MATCH = "match"  # the match in `ServerState.kept`
 
 def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Search a position and report each line found, without end unless a limit is given."""
-    position, evaluation = fields.position(), state.judging_evaluation(fields)
+    position, asked = fields.position(), state.asked_judge(fields)
     limits = _limits(fields, Limits(infinite=True))
     legal = len(position.legal_moves)
     lines = legal if fields.flag("all_moves") else min(legal, fields.number("lines", 1, MAX_LINES) or 1)
     if not legal:
         return {"type": "done", "best": None}
     best = None
-    if evaluation is None:
+    if isinstance(asked, NamedJudge):
         with suppress(KeyboardInterrupt), state.judging(fields, lambda: stop.is_set) as judging:
             best = _deepened(judging, position, limits, lines, say, stop)
     else:
-        with state.searchers.borrowed(evaluation) as searcher:
-            judging = judge.by_search(searcher, evaluation, judge_name(evaluation))
+        with state.searchers.borrowed(asked) as searcher:
+            judging = judge.by_search(searcher, asked, judge_name(asked))
             searcher.is_analysing, searcher.multipv = True, lines
 
             def show(line: Line) -> None:
@@ -65,7 +65,7 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
 
 def _deepened(judging: judge.Judge, position: Position, limits: Limits, count: int, say: Say, stop: Stop) -> int | None:
-    """The best move by the judge of the command line, whose lines are said after each look.
+    """The best move by a judge of the command line, whose lines are said after each look.
 
     A search with limits is one look. Raises KeyboardInterrupt where it is stopped.
     """

@@ -5,7 +5,7 @@ Each takes the arguments after its name and returns the exit code; it raises Com
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 
@@ -236,7 +236,7 @@ def explorer(arguments: list[str]) -> int:
     sentence = "port to listen on, 0 for any free one (default: %(default)s)"
     parser.add_argument("--port", type=shared.whole(0, 65535), default=DEFAULT_PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    shared.add_judge(parser)
+    shared.add_judge(parser, are_several=True)
     args = parser.parse_args(arguments)
     text, is_free, path = _to_begin_with(args.words)
     try:
@@ -250,15 +250,13 @@ def explorer(arguments: list[str]) -> int:
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
     from merino.app.explorer.state import MAX_TEXT, GamesFile, NamedJudge, ServerState  # noqa: PLC0415
 
-    with GamesFile(path) if path else nullcontext() as games:
+    with GamesFile(path) if path else nullcontext() as games, ExitStack() as held:
         state = ServerState(text, is_free, games)
         if games and games.holds_positions:
             state = ServerState(sources.decoded(games.text(0, MAX_TEXT)))
         elif games:
             games.check()
-        if args.judge is not None:
-            state.named_judge = NamedJudge(args.judge)
-            state.at_end.append(state.named_judge.close)
+        state.named_judges = [held.enter_context(closing(NamedJudge(name))) for name in args.judge]
         serve(state, args.port, not args.no_browser, lambda line: print(line, flush=True))
     return 0
 

@@ -6,7 +6,7 @@ import { percent, shortName, thousands, withMinus } from "../base/words.js";
 import { compilingText, explainLine } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { lineMoves, linePlace } from "../board/lines.js";
-import { JUDGE, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
+import { NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
 import { SHOWN, listenTo, playLine } from "../state/store.js";
 import { catalogue, evaluations, onCatalogue } from "./weights.js";
 
@@ -92,7 +92,7 @@ function drawLines({ search, choice }, index) {
 
 function nameOf(id) {
     if (id === SHOWN) return "By the evaluation shown";
-    return `By ${id === JUDGE ? catalogue.judge : shortName(catalogue.weights.find((each) => each.id === id)?.name ?? id)}`;
+    return `By ${shortName(offered().find(([each]) => each === id)?.[1] ?? id)}`;
 }
 
 function statusText() {
@@ -121,13 +121,14 @@ const draw = framed(() => {
     showBestMoves();
 });
 
-/** Offer the evaluations there are; one that was opened on an earlier visit is no longer there. */
+/** Who can judge, as pairs of id and name. */
+const offered = () => [...catalogue.judges, [SHOWN, "the evaluation shown"], ...evaluations()];
+
+/** Offer who can judge; an evaluation that was opened on an earlier visit is no longer there. */
 function drawSettings() {
-    const shown = [SHOWN, "the evaluation shown"];
-    const offered = { by: [[JUDGE, catalogue.judge], shown], beside: [[NONE, "no other"], shown] };
-    for (const [name, others] of Object.entries(offered)) {
-        const pairs = [...others, ...evaluations()];
-        if (!pairs.some(([id]) => id === settings[name])) choose(name, others[0][0]);
+    for (const [name, others] of Object.entries({ by: [], beside: [[NONE, "no other"]] })) {
+        const pairs = [...others, ...offered()];
+        if (!pairs.some(([id]) => id === settings[name])) choose(name, pairs[0][0]);
         byId(`analysis-${name}`).replaceChildren(...options(pairs, settings[name]));
     }
     byId("analysis-lines").value = settings.lines;

@@ -4,7 +4,8 @@ import { button, byId, h, note, panelBar } from "../base/dom.js";
 import { guarded, say, showError, turns } from "../base/flow.js";
 import { plural } from "../base/words.js";
 import { post } from "../base/server.js";
-import { changed, isPlaying, listenTo, play, setGame, state, truncate, watchBoard } from "../state/store.js";
+import { judged } from "../state/analysis.js";
+import { changed, isPlaying, listenTo, play, question, setGame, state, truncate, watchBoard } from "../state/store.js";
 
 /** @type {any} */
 let practice = null; // what the server says: { practice, attempts, exercises, due, practised, keeps }
@@ -28,7 +29,7 @@ function beginNow() {
 }
 
 const exercise = () => practice?.exercises[identity];
-const about = (more = {}) => ({ practice: practice.practice, exercise: identity, ...more });
+const about = (more = {}) => judged({ ...question(), practice: practice.practice, exercise: identity, ...more });
 
 function show(text) {
     words = text;

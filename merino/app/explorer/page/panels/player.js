@@ -5,7 +5,8 @@ import { reportError, say, showError, turns } from "../base/flow.js";
 import { number, percent, plural, thousands } from "../base/words.js";
 import { keep, recall } from "../base/kept.js";
 import { Work } from "../base/server.js";
-import { listen, setGame } from "../state/store.js";
+import { judged } from "../state/analysis.js";
+import { listen, question, setGame } from "../state/store.js";
 import { closePractice, drillSection, makeDrilling, openPractice } from "./drilling.js";
 import { loadedGames, openPgn } from "./games.js";
 
@@ -167,7 +168,7 @@ async function begin(kind) {
     const isWanted = () => isLast() && games.source === studied;
     try {
         const asked = await games.request();
-        if (isWanted()) works[kind].begin({ ...asked, player: wanted });
+        if (isWanted()) works[kind].begin(judged({ ...question(), ...asked, player: wanted }));
     } catch (error) {
         if (!isWanted()) return;
         reportError(error);

@@ -190,7 +190,7 @@ function showSearched() {
     share.textContent = result || line ? percent(result ? shareOf(report) : line.score.expected_score) : "";
     share.parentElement.hidden = !share.textContent;
     if (state.preview) return; // the sentence stays, and so does all below it
-    searched.textContent = result ? "" : withMinus(line?.sentence ?? "");
+    keepPointed(() => (searched.textContent = result ? "" : withMinus(line?.sentence ?? "")));
     searched.hidden = !searched.textContent && (Boolean(result) || !isComing);
 }
 

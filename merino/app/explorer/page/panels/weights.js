@@ -25,7 +25,7 @@ export let catalogue = /** @type {any} */ ({
     values: {},
     has_terms: true,
     about: "",
-    judge: "",
+    judges: [],
 });
 const watchers = [];
 const rows = new Map(); // by weight: { slider, field, was, box }

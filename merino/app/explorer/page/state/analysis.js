@@ -1,12 +1,13 @@
 // Always-on analysis: what is on the board is searched, by one evaluation or by two, while somebody looks: while the page
 // is visible and has been touched within some minutes.
 
+import { showError } from "../base/flow.js";
 import { keep, recall } from "../base/kept.js";
 import { Search, onCompiling } from "../base/server.js";
 import { SHOWN, changed, isUnaided, listen, question, state } from "./store.js";
 
 export const NONE = "";
-export const JUDGE = "judge"; // in place of an evaluation: who judges if nobody else is chosen
+const JUDGE = "judge"; // in place of an evaluation: who judges if nobody else is chosen
 const MAX_LINES = 5;
 const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel"]; // of somebody at the page
 
@@ -107,6 +108,7 @@ export function follow() {
 export function choose(name, value) {
     settings[name] = value;
     keep(NAMES[name], value);
+    if (name === "by") showError(null); // of the judge before
     follow();
     changed("lines", ...(name === "by" ? ["judge"] : []));
 }

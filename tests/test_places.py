@@ -8,7 +8,8 @@ from merino.engine.report import places
 
 def standing(kind: str, placement: str, side: chess.Color = chess.WHITE) -> set[str]:
     """Where a fact holds, as "d4", with its detail as in "g1h"."""
-    found = places.FACTS[kind].holds(chess.Board(f"{placement} w - - 0 1"), side)
+    placement, _, castling = placement.partition(" ")
+    found = places.FACTS[kind].holds(chess.Board(f"{placement} w {castling or '-'} - 0 1"), side)
     return {chess.square_name(each.square) + each.detail for each in found}
 
 
@@ -43,17 +44,22 @@ def standing(kind: str, placement: str, side: chess.Color = chess.WHITE) -> set[
         ("bishop pair", "4kb2/8/8/8/8/8/8/2B1KB2", {"c1"}),
         ("bishop pair", "2b1kb2/8/8/8/8/8/8/2B1KB2", set()),
         ("bishop pair", "4k3/8/8/8/8/8/8/B1B1K3", set()),  # both on dark squares
-        ("king shield", "4k3/8/8/8/8/8/5PP1/6K1", {"g1h"}),
-        ("king shield", "4k3/8/8/8/8/6P1/5P1P/6K1", set()),
-        ("king shield", "4k3/8/8/6K1/8/8/8/8", set()),  # too far up for a shield
+        ("king shield", "q3k3/8/8/8/8/8/5PP1/6K1", {"g1h"}),
+        ("king shield", "q3k3/8/8/8/8/6P1/5P1P/6K1", set()),
+        ("king shield", "q3k3/8/8/6K1/8/8/8/8", set()),  # too far up for a shield
+        ("king shield", "r3k3/8/8/8/8/8/5PP1/6K1", set()),  # no queen threatens him
+        ("king shield", "q3k3/8/8/8/8/8/3P1P2/4K3", {"e1e"}),
+        ("king shield", "q3k3/8/8/8/8/8/3P1P2/4K2R K", set()),  # he may still castle
         ("centre", "4k3/8/8/2N5/8/5B2/8/4K3", {"c5"}),
         ("central king", "8/8/8/4K3/8/8/8/k7", {"e5"}),
         ("central king", "8/8/3K4/8/8/8/8/k7", set()),
+        ("central king", "8/8/8/4K3/8/8/8/kq6", set()),  # who is in danger there
     ],
 )
 def test_a_fact_holds_where_chess_players_see_it_for_either_side(kind, placement, squares):
     assert standing(kind, placement) == squares
-    turned = "/".join(reversed(placement.swapcase().split("/")))
+    placement, *castling = placement.swapcase().split()
+    turned = " ".join(["/".join(reversed(placement.split("/"))), *castling])
     mirrored = {each[0] + str(9 - int(each[1])) + each[2:] for each in squares}
     if kind != "bishop pair":  # which names the first bishop
         assert standing(kind, turned, chess.BLACK) == mirrored
@@ -88,7 +94,7 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("kind", "verbs", "said"), SENTENCES)
 def test_a_sentence_names_owner_files_and_squares_and_whether_it_is_so(kind, verbs, said):
-    board = chess.Board("4k3/8/8/3N4/P3P3/8/P7/1RR1KBB1 w - - 0 1")
+    board = chess.Board("3qk3/8/8/3N4/P3P3/8/P7/1RR1KBB1 w - - 0 1")
     found = list(places.FACTS[kind].holds(board, chess.WHITE))
     assert places.sentence(kind, board, found, verbs) == said
 
@@ -102,8 +108,8 @@ CHANGES = [
     ("open file", "4k3/8/8/8/3R4/8/8/3RK3", "4k3/8/8/8/R7/8/7P/3RK3", set(), set()),  # another is still there
     ("seventh rank", "4k3/R6R/8/8/8/8/8/4K3", "4k3/R7/8/8/8/7R/8/4K3", set(), set()),
     ("bishop pair", "4k3/8/8/8/8/8/8/2B1KB2", "4k3/8/8/8/8/8/8/4KB2", set(), {"c1"}),
-    ("king shield", "4k3/8/8/8/8/8/5PPP/6K1", "4k3/8/8/8/8/8/5P1P/6K1", {"g1"}, set()),
-    ("king shield", "4k3/8/8/8/8/8/5PPP/4K3", "4k3/8/8/8/8/8/5PPP/6K1", set(), set()),  # he goes to a shield
+    ("king shield", "q3k3/8/8/8/8/8/5PPP/6K1", "q3k3/8/8/8/8/8/5P1P/6K1", {"g1"}, set()),
+    ("king shield", "q3k3/8/8/8/8/8/5PPP/4K3", "q3k3/8/8/8/8/8/5PPP/6K1", set(), set()),  # he goes to a shield
     ("centre", "4k3/8/8/8/3N4/8/8/4K3", "4k3/8/8/8/8/1N6/8/4K3", set(), {"d4"}),
     ("centre", "4k3/8/8/8/3N4/8/8/4K3", "4k3/8/8/8/8/8/8/4K3", set(), set()),  # it has been taken
 ]
@@ -120,3 +126,21 @@ def test_a_piece_reaches_what_it_attacks_but_for_friendly_men():
     assert places.reach(board, chess.A1) == 7
     board.set_piece_at(chess.C3, chess.Piece.from_symbol("P"))
     assert places.reach(board, chess.A1) == 1
+
+
+@pytest.mark.parametrize(
+    ("fen", "undeveloped"),
+    [
+        (chess.STARTING_FEN, {"a1", "b1", "c1", "d1", "e1", "f1", "g1", "h1"}),
+        ("4k3/8/8/8/8/5N2/PP2PPPP/R1BNK2R w - -", {"a1", "c1", "e1", "h1"}),
+        ("4k3/8/8/8/8/BP6/P4P2/R2Q3R w - -", {"a1"}),
+    ],
+)
+def test_a_piece_is_undeveloped_where_neither_it_nor_a_pawn_next_to_it_has_moved(fen, undeveloped):
+    board = chess.Board(fen)
+    found = {
+        chess.square_name(square)
+        for square in chess.SquareSet(board.occupied_co[chess.WHITE] & ~board.pawns)
+        if places.is_undeveloped(board, square)
+    }
+    assert found == undeveloped

@@ -1,16 +1,13 @@
-"""Tactics on the board as players name them, and the ends of lines: where pieces get to, and their own terms there."""
+"""Tactics on the board as players name them, and the ends of lines: where pieces get to."""
 
 import chess
 import pytest
 
 from merino.core.board.game import Position
 from merino.engine.search.limits import Score
-from merino.eval.families import default, load
-from merino.eval.linear.weights import SHIPPED
+from merino.eval.families import default
 from merino.study.lines import Course, end_of
 from merino.study.tactics import discovered_by, exchange, fork_targets, is_hanging, pins_by, skewers_by
-
-MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 
 EXCHANGES = [
     ("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "d5", 3),  # nothing guards it
@@ -57,14 +54,5 @@ def test_pieces_are_followed_through_castling_captures_and_promotion() -> None:
     for move, changed in (("e1g1", {"e1": "g1", "h1": "f1"}), ("a7a8q", {"a7": "a8"})):
         position = Position("4k3/P6p/8/8/8/8/8/4K2R w K - 0 1")
         end = end_of(Course(position, position.copy().push_all([move]), Score(0)), 1, default())
-        kept = {chess.square_name(origin): chess.square_name(at) for origin, (at, _) in end.pieces.items()}
+        kept = {chess.square_name(origin): chess.square_name(at) for origin, at in end.squares.items()}
         assert kept == {square: square for square in ("e1", "h1", "a7", "h7", "e8")} | changed
-
-
-def test_terms_of_a_whole_side_are_not_divided_among_its_pieces() -> None:
-    full = load(SHIPPED / "full.txt")
-    moves = Position(MIDDLEGAME).push_all(["e1e6", "f7e6", "d3e4"])
-    end = end_of(Course(Position(MIDDLEGAME), moves, Score(0)), 3, full)
-    heard = {name for origin in end.pieces for name, cp in end.own_terms(origin).items() if cp}
-    assert {"KnightSquare", "PawnSupported", "RookMobility"} <= heard
-    assert not {name for name in heard if name.startswith(("Contested", "Controlled", "PawnIslands", "Space", "Tempo"))}

@@ -3,15 +3,16 @@
 A claim of tactics is about a line that one side begins: a mate, a draw, or material (`winning`).
 
 A claim about a place is about a move and a better one: a fact (`places`) that the line of one leaves and that of
-the other does not, where both end quiet with level material. Its terms must make at least half of what the move loses,
-and searches from both ends must find that difference again. What belongs to the mover comes first.
+the other does not, where both end quiet with level material. The terms must speak for it, and so must what its piece is
+worth to its owner by the strongest net; one of both must make at least half of what the move loses. Searches from both
+ends must find that difference again. What belongs to the mover comes first.
 
 What does not pass is not said.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import chess
@@ -31,6 +32,7 @@ LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of p
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
 NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
 PLACES_NAMED = 3
+ENDS_TRIED = 3  # pairs of ends of two lines, at which a fact may differ
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
 LONGEST_DRAW = 8  # plies within which a draw must be shown
@@ -70,6 +72,18 @@ DIFFERENCE = TACTICS["wins material"][0]
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
 MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
 MISTAKES += (GIVEN_AWAY, NOT_GAINED, UNPROVED)
+
+
+class _Candidate(NamedTuple):
+    """A fact of place that may be a reason: at the end of the line played or not, its piece, and what it is worth."""
+
+    kind: str
+    square: chess.Square
+    is_played: bool
+    is_own: bool  # of the mover
+    favours: chess.Color
+    cp: float
+    text: str
 
 
 @dataclass(frozen=True)
@@ -197,25 +211,27 @@ class Prover:
 
     def _places(self, whole: Course, best: Course) -> list[schema.ClaimReport]:
         """What the move gives away or does not gain by place, the mover's own first, the largest first."""
+        if whole.score.mate is not None or best.score.mate is not None:
+            return []
         loss = int(best.score) - int(whole.score)
-        plies = _level_ends(whole, best)
-        if plies is None or whole.score.mate is not None or best.score.mate is not None:
-            return []
-        here, there = (end_of(*line, self.judge.narrator) for line in zip((whole, best), plies, strict=True))
-        found = _covering(list(_place_candidates(here, there, best.side)), loss)
-        if not found:
-            return []
-        own_end, best_end = self._winning.scores_at(whole, best, plies)
-        if best_end - own_end < winning.COVERED * loss:
-            return []
-        ends = (whole, plies[0], own_end), (best, plies[1], best_end)
-        made = []
-        for each in found:
-            (course, ply, score), (other, other_ply, other_score) = ends if each.is_played else ends[::-1]
-            pieces, text = [(course.boards[ply], each.square)], f"{each.text} ({each.cp / 100:.2f})"
-            scores, against = (other_score, score), other.uci(other_ply)
-            made.append(self._claim(each.kind, each.favours, course, ply, text, scores, pieces=pieces, other=against))
-        return made
+        for plies in _level_ends(whole, best):
+            here, there = (end_of(*line, self.judge.narrator) for line in zip((whole, best), plies, strict=True))
+            if not (found := _covering(list(_place_candidates(here, there, best.side)), loss)):
+                continue
+            own_end, best_end = self._winning.scores_at(whole, best, plies)
+            if best_end - own_end >= winning.COVERED * loss:
+                ends = (whole, plies[0], own_end), (best, plies[1], best_end)
+                return [self._place(each, *(ends if each.is_played else ends[::-1])) for each in found]
+        return []
+
+    def _place(
+        self, found: _Candidate, end: tuple[Course, int, int], other: tuple[Course, int, int]
+    ) -> schema.ClaimReport:
+        """The claim of a fact at the end of a line of so many plies, with its score, and not at that of another."""
+        (course, ply, score), (other_course, other_ply, before) = end, other
+        pieces, text = [(course.boards[ply], found.square)], f"{found.text} ({found.cp / 100:.2f})"
+        against = other_course.uci(other_ply)
+        return self._claim(found.kind, found.favours, course, ply, text, (before, score), pieces=pieces, other=against)
 
     def _unproved(self, best: Course, own: Course) -> str:
         name = best.boards[0].san(best.made[0]) if best.moves else "another move"
@@ -276,7 +292,8 @@ def rules() -> dict[str, str]:
     mate = "The line ends in checkmate, and a search after its first move sees the mate, too."
     draw = f"The line ends in this draw within {LONGEST_DRAW} plies, and its score is 0.00."
     mobility = (
-        f"A piece reaches {places.LESS_MOBILE} squares fewer, or one of the other side more, than in the other line."
+        f"A developed piece reaches {places.LESS_MOBILE} squares fewer than in the other line and at most half as "
+        "many, or one of the other side as much more."
     )
     found = {"mate": mate, **{kind: str(rule.__doc__) for kind, rule in winning.MEANS.items()}}
     found["material"] = (
@@ -284,39 +301,27 @@ def rules() -> dict[str, str]:
         "material, that does not come back, and a count of material finds nothing there for the side to move."
     )
     found |= dict.fromkeys(tactics.DRAWS, draw) | {kind: str(fact.holds.__doc__) for kind, fact in places.FACTS.items()}
-    return found | {"mobility": mobility}
+    return found | {phrases.MOBILITY: mobility}
 
 
 # Places
 
 
-class _Candidate(NamedTuple):
-    """A fact of place that may be a reason: at the end of the line played or not, its piece, and what terms make it."""
-
-    kind: str
-    square: chess.Square
-    is_played: bool
-    is_own: bool  # of the mover
-    favours: chess.Color
-    cp: float
-    text: str
-
-
-def _level_ends(whole: Course, best: Course) -> tuple[int, int] | None:
-    """The plies to the latest quiet ends of two lines with level material, the line played first; None without."""
+def _level_ends(whole: Course, best: Course) -> list[tuple[int, int]]:
+    """The plies to quiet ends of two lines with level material, the line played first; the latest first, a few."""
     ends = [course.quiet(LATEST_PLACE) for course in (whole, best)]
     pairs = [(own, other) for own in ends[0] for other in ends[1] if whole.lead(own) == best.lead(other)]
-    return max(pairs, key=lambda pair: (min(pair), sum(pair)), default=None)
+    return sorted(pairs, key=lambda pair: (min(pair), sum(pair)), reverse=True)[:ENDS_TRIED]
 
 
 def _covering(found: Sequence[_Candidate], loss: int) -> list[_Candidate]:
     """The fewest facts at the end of one of the lines that cover enough of what a move loses, the mover's own first.
 
-    A kind is named once.
+    A kind is named once, and what a piece reaches only after what has a name in chess.
     """
     for is_played in (True, False):
         chosen = dict[str, _Candidate]()
-        for each in sorted(found, key=lambda each: (not each.is_own, -each.cp)):
+        for each in sorted(found, key=lambda each: (each.kind == phrases.MOBILITY, not each.is_own, -each.cp)):
             if each.is_played == is_played and len(chosen) < PLACES_NAMED and each.cp >= NAMED_SHARE * loss:
                 chosen.setdefault(each.kind, each)
                 if sum(own.cp for own in chosen.values()) >= winning.COVERED * loss:
@@ -330,42 +335,57 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
     What terms make of a kind is shared by the places where it holds.
     """
     for kind, fact in places.FACTS.items():
-        terms = [name for name in places.is_named_by(kind, tuple(here.terms)) if name not in here.unusual]
-        cp = sum(there.lead(name, mover) - here.lead(name, mover) for name in terms)
-        if cp < MIN_PLACE:
-            continue
+        cp = _by_terms(here, there, mover, lambda name, kind=kind: kind in phrases.counted(name))
         held = [
-            (end.board, found, is_played, owner)
+            (end, found, is_played, owner)
             for end, other, is_played in ((here, there, True), (there, here, False))
             for owner in chess.COLORS
             if (owner == mover) == (fact.is_good != is_played)
             for found in places.differing(kind, end.board, other.board, owner)
         ]
-        for board, found, is_played, owner in held:
-            favours = owner if fact.is_good else not owner
-            text = places.sentence(kind, board, [found], places.HOLDS if is_played else places.WOULD)
-            yield _Candidate(kind, found.square, is_played, owner == mover, favours, cp / len(held), text)
+        for end, found, is_played, owner in held:
+            text = places.sentence(kind, end.board, [found], places.HOLDS if is_played else places.WOULD)
+            (origin,) = (origin for origin, square in end.squares.items() if square == found.square)
+            if worth := _worth(cp / len(held), origin, owner == mover, here, there):
+                favours = owner if fact.is_good else not owner
+                yield _Candidate(kind, found.square, is_played, owner == mover, favours, worth, text)
     yield from _mobility(here, there, mover)
 
 
+def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, is_named: Callable[[str], bool]) -> float:
+    """The centipawns that the mover has more at the end of the better line by terms of some names."""
+    cp = sum(there.terms[name] - here.terms[name] for name in here.terms if is_named(name))
+    return cp if mover else -cp
+
+
+def _worth(by_terms: float, origin: chess.Square, is_own: bool, here: LineEnd, there: LineEnd) -> float:
+    """The centipawns that a fact of a piece makes: by the terms, or by what the piece is worth to its owner.
+
+    0 unless both speak for it; of a king, or of a piece that one line loses, only the terms can.
+    """
+    if by_terms < MIN_PLACE or not here.worths.keys() & there.worths.keys() & {origin}:
+        return by_terms if by_terms >= MIN_PLACE else 0.0
+    by_net = (there.worths[origin] - here.worths[origin]) * (1 if is_own else -1)
+    return max(by_terms, by_net) if by_net >= MIN_PLACE else 0.0
+
+
 def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:
-    """Pieces that reach fewer squares at the end of the line played, or the other side's that reach more."""
-    for origin in here.pieces.keys() & there.pieces.keys():
-        piece, name = here.piece_at(origin), "Mobility"
-        if piece is None or piece != there.piece_at(origin) or piece.piece_type in (chess.PAWN, chess.KING):
+    """Developed pieces that reach fewer squares at the end of the line played, or the other side's that reach more."""
+    for origin in here.worths.keys() & there.worths.keys():
+        ends = [(end.board, end.squares[origin]) for end in (here, there)]
+        piece, other = (board.piece_at(square) for board, square in ends)
+        if piece is None or piece != other or any(places.is_undeveloped(*end) for end in ends):
             continue
-        sign = 1 if piece.color == mover else -1
-        own, other = (
-            sum(cp for term, cp in end.own_terms(origin).items() if term.endswith(name) and term not in end.unusual)
-            for end in (here, there)
-        )
-        square, there_square = here.pieces[origin][0], there.pieces[origin][0]
-        squares, others = places.reach(here.board, square), places.reach(there.board, there_square)
-        if sign * (other - own) < MIN_PLACE or sign * (others - squares) < places.LESS_MOBILE:
+        squares, others = (places.reach(*end) for end in ends)
+        is_own = piece.color == mover
+        fewer, more = (squares, others) if is_own else (others, squares)
+        by_terms = _by_terms(here, there, mover, partial(phrases.counts_squares_of, piece.piece_type))
+        worth = _worth(by_terms, origin, is_own, here, there)
+        if not worth or more - fewer < places.LESS_MOBILE or 2 * fewer > more:
             continue
-        whose = f"{COLOUR_NAMES[0 if piece.color else 1]}'s {tactics.placed(piece.piece_type, square)}"
+        whose = f"{COLOUR_NAMES[0 if piece.color else 1]}'s {tactics.placed(piece.piece_type, ends[0][1])}"
         text = f"{whose} reaches {counted(squares, 'square')} instead of {others}"
-        yield _Candidate("mobility", square, True, piece.color == mover, not mover, sign * (other - own), text)
+        yield _Candidate(phrases.MOBILITY, ends[0][1], True, is_own, not mover, worth, text)
 
 
 def line_text(start: Position, line: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Lines with the boards along them: where the pieces get to, what falls, what is won and kept, and how a line ends."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -9,18 +9,15 @@ import chess
 
 from merino.core.board.game import Position
 from merino.engine.notation.san import as_chess_move, board_of
-from merino.engine.report import phrases, schema, static
+from merino.engine.report import phrases, schema, static, text
 from merino.engine.search.limits import Score
 from merino.eval.evaluation import Evaluation
-from merino.eval.linear.registry import Group
 from merino.study import tactics
+from merino.study.judge import strongest
 
 LATEST = 7  # plies within which material must be won
 FOLLOWED = 12  # plies of a line that must not give it back
 SPARED = 3  # pawns from which on a defence may save one
-_OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
-_OF_NOBODY = ("Contested", "Controlled", "PawnIslands", "Space", "Tempo")  # how the names of terms of a side begin
-_OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
 
 
 def least_of(pawns: int) -> int:
@@ -153,47 +150,29 @@ class Course:
 
 @dataclass(frozen=True)
 class LineEnd:
-    """The board at the end of a line with its terms, and each piece by its first square."""
+    """The board at the end of a line, with the square of each man by his first, and what terms and pieces are worth.
+
+    `terms` are White's lead by each whose weight has the sign that chess players expect. `worths` are what pieces other
+    than kings are worth to their owners, by first squares: what the strongest net makes of the board without each.
+    """
 
     board: chess.Board
-    pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
-    terms: Mapping[str, Mapping[chess.Color, float]]  # what each side has by them, in centipawns for itself
-    unusual: Collection[str]  # terms whose weight has a sign that chess players do not expect
-
-    def piece_at(self, origin: chess.Square) -> chess.Piece | None:
-        """The piece that began on a square and is still on the board; it may have promoted. None for none."""
-        return self.board.piece_at(self.pieces[origin][0]) if origin in self.pieces else None
-
-    def lead(self, term: str, side: chess.Color) -> float:
-        """The centipawns by which a side is ahead in a term."""
-        return self.terms[term][side] - self.terms[term][not side]
-
-    def own_terms(self, origin: chess.Square) -> dict[str, float]:
-        """The terms of that piece, centipawns for its owner, that players would call its own.
-
-        Pawns bring no open files, pieces no pawn structure, and what a side has as a whole is nobody's.
-        """
-        square, terms = self.pieces[origin]
-        piece = self.board.piece_at(square)
-        assert piece
-        sign = 1 if piece.color == chess.WHITE else -1
-        groups = _OF_PAWNS if piece.piece_type == chess.PAWN else _OF_PIECES
-        own = {
-            name: cp
-            for name, cp in terms.items()
-            if phrases.group_of(name) in groups and not name.startswith(_OF_NOBODY)
-        }
-        return {name: sign * cp for name, cp in own.items()}
+    squares: Mapping[chess.Square, chess.Square]
+    terms: Mapping[str, float]  # centipawns
+    worths: Mapping[chess.Square, int]  # centipawns
 
 
 def end_of(course: Course, plies: int, by_terms: Evaluation) -> LineEnd:
     """What so many moves of a line lead to; `by_terms` has terms."""
-    report = static.report_evaluation(course.after(plies).record, "", by_terms)
-    terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
-    pieces = {origin: (square, terms[square]) for square, origin in course.origins[plies].items()}
-    unusual = {term.name for term in report.terms if term.weight and not phrases.is_usual(term.name, term.weight)}
-    sides = {term.name: {chess.WHITE: term.white_cp, chess.BLACK: term.black_cp} for term in report.terms}
-    return LineEnd(course.boards[plies], pieces, sides, unusual)
+    record, origins = course.after(plies).record, course.origins[plies]
+    report, by_net = (static.report_evaluation(record, "", evaluation) for evaluation in (by_terms, strongest()))
+    usual = {term.name: term.net_cp for term in report.terms if phrases.is_usual(term.name, term.weight)}
+    worths = {
+        origins[chess.parse_square(piece.square)]: round(text.owners(piece.piece, piece.removal_cp))
+        for piece in by_net.pieces
+        if piece.removal_cp is not None
+    }
+    return LineEnd(course.boards[plies], {origin: square for square, origin in origins.items()}, usual, worths)
 
 
 def after_move(position: Position, move: int) -> Position:

@@ -55,7 +55,7 @@ def listed(kinds: Counter[chess.PieceType], price: Counter[chess.PieceType] = NO
 
 def phrases_of(name: str) -> tuple[str, ...]:
     """The words of the sentences that state what a term counts, by which they can be known."""
-    if _piece_in(name) and name.endswith(MOBILITY.capitalize()):
+    if counts_squares_of(_piece_in(name), name):
         return _MORE_SQUARES, _SQUARES_MORE, _SQUARES_FEWER
     words = [fact.words for fact in places.STATED.values() if name.startswith(fact.terms)]
     return tuple(max(re.split(r"\{\w+\}", each), key=len).lstrip("'s ").rstrip() for each in words)
@@ -92,9 +92,14 @@ def _piece_in(name: str) -> chess.PieceType | None:
     return next((kind for kind in chess.PIECE_TYPES if name.lower().startswith(chess.piece_name(kind))), None)
 
 
-def _counted(name: str) -> Iterator[str]:
+def counts_squares_of(piece: chess.PieceType | None, name: str) -> bool:
+    """Whether a term counts the squares that pieces of a kind reach."""
+    return piece is not None and _piece_in(name) == piece and name.endswith(MOBILITY.capitalize())
+
+
+def counted(name: str) -> Iterator[str]:
     """The kinds of facts that a term counts."""
-    if name.endswith(MOBILITY.capitalize()):
+    if counts_squares_of(_piece_in(name), name):
         yield MOBILITY
     yield from (kind for kind, fact in places.STATED.items() if name.startswith(fact.terms))
 
@@ -112,7 +117,7 @@ def _facts(
     """
     found = dict[str, float]()
     for name, cp in sorted(terms.items(), key=lambda term: -abs(term[1])):
-        said = [each for kind in _counted(name) for each in state(kind, _piece_in(name))]
+        said = [each for kind in counted(name) for each in state(kind, _piece_in(name))]
         if text := " and ".join(text for favours, text in said if favours == (cp > 0)):
             found.setdefault(text, cp)
     return list(found.items())
@@ -261,8 +266,9 @@ def _in_pawns(cp: float) -> str:
 
 
 def _board_of(record: np.ndarray) -> chess.Board:
-    """The pieces of POSITION[1]."""
-    board = chess.Board(None)
+    """The pieces of POSITION[1], with the rights to castle."""
+    board = chess.Board(None, chess960=True)
+    board.castling_rights = int(record[0]["castling"])
     for square, piece in enumerate(record[0]["board"].tolist()):
         if piece != EMPTY:
             board.set_piece_at(square, chess.Piece.from_symbol(PIECE_LETTERS[piece]))

@@ -14,6 +14,7 @@ from merino.core.board.fen import COLOUR_NAMES
 CENTRE = chess.SquareSet(chess.BB_C4 | chess.BB_D4 | chess.BB_E4 | chess.BB_F4) | chess.SquareSet(
     chess.BB_C5 | chess.BB_D5 | chess.BB_E5 | chess.BB_F5
 )
+_AT_FIRST = chess.Board()
 LESS_MOBILE = 3  # squares by which the reach of a piece must differ to be named
 FILE, GAP, SQUARE, LINE = "file", "gap", "square", "line"  # what makes a fact the same on two boards
 
@@ -137,10 +138,12 @@ def bishop_pairs(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
 
 
 def unshielded(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
-    """The king on his first two ranks, for each file at him without a friendly pawn in front."""
+    """The king on his first two ranks who cannot castle, against a queen: each file at him without a pawn of his."""
     king = board.king(side)
     first_two = chess.BB_RANK_1 | chess.BB_RANK_2 if side else chess.BB_RANK_7 | chess.BB_RANK_8
     if king is None or not chess.BB_SQUARES[king] & first_two:
+        return
+    if board.has_castling_rights(side) or not board.pieces(chess.QUEEN, not side):
         return
     ahead = _ahead(king, side, 1)
     for file in range(max(0, chess.square_file(king) - 1), min(7, chess.square_file(king) + 1) + 1):
@@ -159,8 +162,8 @@ def central_pawns(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
 
 
 def central_kings(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
-    """A king on c4 to f5."""
-    return map(Standing, board.pieces(chess.KING, side) & CENTRE)
+    """A king on c4 to f5, where the other side has no queen."""
+    return map(Standing, () if board.pieces(chess.QUEEN, not side) else board.pieces(chess.KING, side) & CENTRE)
 
 
 # The verbs of a sentence where a fact holds, begins to hold, holds no longer, does not hold, and would hold.
@@ -295,6 +298,10 @@ def reach(board: chess.Board, square: chess.Square) -> int:
     return 0 if side is None else len(board.attacks(square) - board.occupied_co[side])
 
 
-def is_named_by(kind: str, terms: Sequence[str]) -> list[str]:
-    """Those of the terms that count a fact."""
-    return [term for term in terms if term.startswith(FACTS[kind].terms)]
+def is_undeveloped(board: chess.Board, square: chess.Square) -> bool:
+    """Whether a piece stands where it begins a game, next to a pawn of its side that does, too."""
+    piece = board.piece_at(square)
+    if piece is None or piece != _AT_FIRST.piece_at(square):
+        return False
+    pawns = _AT_FIRST.pieces(chess.PAWN, piece.color) & board.pieces(chess.PAWN, piece.color)
+    return bool(pawns & chess.BB_KING_ATTACKS[square])

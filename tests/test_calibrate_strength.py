@@ -14,13 +14,13 @@ from merino.core.common.work import RunName
 from merino.engine.search.choice import people
 from merino.engine.search.strength import LADDERS, TERMS, ladders_in
 from merino.eval.families import default
+from merino.match.statistics import elo_of
 from tools.calibrate_strength import (
     Match,
     Results,
     _tasks,
     as_toml,
     digest,
-    elo_of,
     fitted,
     pairings,
     play_matches,

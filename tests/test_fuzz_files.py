@@ -10,7 +10,7 @@ pytest.importorskip("resource", reason="memory cannot be limited here")
 from tests.file_kinds import KINDS, FileKind
 from tests.fuzz_files import run
 
-EXAMPLES = 25  # files of a kind
+EXAMPLES = 15  # files of a kind
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

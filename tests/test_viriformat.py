@@ -89,7 +89,7 @@ SAME_MEN = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 {}"]\n\n{} 1-0\n\n'
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        pytest.param(random_text(120), 120, id="random"),
+        pytest.param("", 120, id="random"),
         pytest.param(ODD, 1, id="castling, en passant and promotion of Chess960"),
         pytest.param(
             SAME_MEN.format("w - - 0 1", "1. e4 { +0.10/9 } Kd7")
@@ -100,7 +100,7 @@ SAME_MEN = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 {}"]\n\n{} 1-0\n\n'
     ],
 )
 def test_games_come_back_as_they_were_written(text, count):
-    games = games_of(text)
+    games = games_of(text or random_text(count))
     again = games_in(as_viriformat(games))
     assert len(games) == count
     for field in dataclasses.fields(ScoredGames):

@@ -36,7 +36,7 @@ import numpy as np
 from merino.core.common import files, work
 from merino.engine.search import choice, strength
 from merino.eval.evaluation import Evaluation
-from merino.match.statistics import Z_95
+from merino.match.statistics import Z_95, Estimate, estimate, score_of
 from tools.calibration_games import (
     NET,
     STOCKFISH,
@@ -44,7 +44,6 @@ from tools.calibration_games import (
     PairResult,
     PairTask,
     Player,
-    error_of_mean,
     evaluation_of,
     opening,
     play_pair,
@@ -70,25 +69,15 @@ class Match(NamedTuple):
         """The share of the points, 0 to 1."""
         return statistics.fmean(self.pairs) / 2
 
-    @property
-    def error(self) -> float:
-        """The half-width of the share's 95% interval."""
-        return error_of_mean(self.pairs) / 2
-
     def width(self, games: int) -> float:
         """About how wide the interval of the difference is after so many games, in Elo."""
         share = (sum(self.pairs) + 1) / (2 * len(self.pairs) + 2)
         return 2 * Z_95 / _ELO / math.sqrt((games + 2) * share * (1 - share))
 
-    def difference(self) -> tuple[float, float, float]:
-        """Elo by which the first is the stronger, and the ends of its 95% interval."""
-        return elo_of(self.share), elo_of(self.share - self.error), elo_of(self.share + self.error)
-
-
-def elo_of(share: float) -> float:
-    """The Elo difference at which this share of the points is expected."""
-    share = min(max(share, 0.005), 0.995)
-    return -400 * math.log10(1 / share - 1)
+    @property
+    def estimate(self) -> Estimate:
+        """The Elo by which the first is the stronger."""
+        return estimate(np.bincount([round(2 * points) for points in self.pairs], minlength=5))
 
 
 def key_of(player: Player) -> Any:
@@ -219,7 +208,7 @@ def uncertainties(matches: Iterable[Match], elos: dict[Player, float]) -> dict[P
 
 def _pull(elo: float, other: float, share: float, games: int) -> tuple[float, float]:
     """The slope and the negative curvature of the log-likelihood of a match, by the first player's Elo."""
-    expected = 1 / (1 + math.exp(-_ELO * (elo - other)))
+    expected = score_of(elo - other)
     return _ELO * games * (share - expected), _ELO**2 * games * expected * (1 - expected)
 
 
@@ -287,10 +276,10 @@ def row(match: Match) -> tuple[str, ...]:
     """A match as a row of the table."""
     games = 2 * len(match.pairs)
     wins = round(games * match.share - match.draws / 2)
-    rating, low, high = (match.opponent.rating + difference for difference in match.difference())
+    rating, error = match.opponent.rating + match.estimate.elo, match.estimate.elo_error
     result = f"+{wins} ={match.draws} -{games - wins - match.draws}"
     cells = (str(match.player.rating), str(match.opponent), str(games), result, f"{rating:.0f}")
-    return (*cells, f"{low:.0f} to {high:.0f}")
+    return (*cells, f"{rating - error:.0f} to {rating + error:.0f}")
 
 
 def tables(matches: Sequence[Match], elos: dict[Player, float], errors: dict[Player, float]) -> str:

@@ -1,9 +1,6 @@
 """The games of `tools/calibrate_strength.py`: players, openings, and pairs of games that any process can play."""
 
-import math
 import shutil
-import statistics
-from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -16,7 +13,6 @@ from merino.core.common.work import Run, RunName, at_work
 from merino.engine.search import choice, known_openings, limits, parameters, searcher, strength
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default, load_net
-from merino.match.statistics import Z_95
 
 NET = "gen12"  # whose levels are measured for all nets
 
@@ -24,11 +20,6 @@ NET = "gen12"  # whose levels are measured for all nets
 def evaluation_of(net: str) -> Evaluation:
     """The net of this name, or for none the terms that come with Merino."""
     return load_net(net) if net else default()
-
-
-def error_of_mean(values: Sequence[float]) -> float:
-    """The half-width of the 95% interval of the mean of two values or more."""
-    return Z_95 * statistics.stdev(values) / math.sqrt(len(values))
 
 
 STOCKFISH = shutil.which("stockfish") or "/usr/games/stockfish"  # where Debian puts it, which not every path has

@@ -1,9 +1,8 @@
-"""Renew the tables of the README and of docs/ from the code that they show: `python tools/doc_tables.py [--check]`.
+"""Renew the tables of the README and of docs/ from the code that they show: `python tools/doc_tables.py`.
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, each in one page.
 """
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -170,11 +169,6 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
-def pages() -> list[Path]:
-    """The pages a user reads."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-
 def renewed(text: str) -> str:
     """The text of a page with each marked table made again; raises ValueError where a mark has no end."""
     for name, table in TABLES.items():
@@ -184,12 +178,10 @@ def renewed(text: str) -> str:
 
 
 def main() -> None:
-    """Write the pages, or with --check say which are not up to date."""
-    stale = {page: text for page in pages() if (text := renewed(old := page.read_text(encoding="utf-8"))) != old}
-    if "--check" in sys.argv[1:]:
-        sys.exit("".join(f"{page}: tables are not up to date\n" for page in stale) or None)
-    for page, text in stale.items():
-        page.write_text(text, encoding="utf-8")
+    """Write the pages that change."""
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        if (text := renewed(old := page.read_text(encoding="utf-8"))) != old:
+            page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The comparison of feature sets of M. E. Lombardo's thesis at our scale, as a table in Markdown.
 
-`python -m tools.feature_sets POSITIONS [--epochs N] [--hidden N] [--seeds N] [--most N] [--games N] [--out FOLDER]`
+`python -m tools.feature_sets POSITIONS [--epochs N] [--hidden N] [--seeds N] [--games N] [--out FOLDER]`
 
 Each of the twelve sets of the thesis is trained on the same positions with several seeds. The table shows both errors
 and the nodes a second relative to ALL next to the thesis' figures; with --games also Elo against ALL at equal nodes,
@@ -17,7 +17,6 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -25,17 +24,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from merino.app.console import shared
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
-from merino.core.common.work import Needs
 from merino.engine.search.bench import HASH_MB, POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
-from merino.lab.cluster.connection import FORMS, ClusterAddress
 from merino.lab.nets.feature_costs import BASE, cpu_seconds, medians_in_turns
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.position_blocks import open_blocks
@@ -85,12 +81,11 @@ class Row(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """What all shapes have in common: the options, the positions, PACKED[n], their K, and where games are played."""
+    """What all shapes have in common: the options, the positions, PACKED[n], and their K."""
 
     args: argparse.Namespace
     records: np.ndarray
     k: float
-    executor: Executor | None
 
     @property
     def controls(self) -> list[TimeControl]:
@@ -108,17 +103,14 @@ def main(words: list[str] | None = None) -> None:
     """Train, play, and print the table after each shape."""
     args = _parser().parse_args(words)
     args.out.mkdir(parents=True, exist_ok=True)
-    with shared.cluster_executor(
-        args.cluster, "feature_sets", partial(print, file=sys.stderr), Needs(("match",))
-    ) as executor:
-        with open_blocks(args.positions) as positions:
-            records = positions.read(0, min(args.most or len(positions), len(positions)))
-        began, rows = time.monotonic(), []
-        for row in _rows(Experiment(args, records, round(fit_k(records), 1), executor)):
-            rows.append(row)
-            text = render(rows, len(records), args)
-            write_whole(args.out / ("table.md"), text.encode())
-            print(text, f"{(time.monotonic() - began) / 3600:.2f} hours so far", sep="\n", flush=True)
+    with open_blocks(args.positions) as positions:
+        records = positions.read(0, len(positions))
+    began, rows = time.monotonic(), []
+    for row in _rows(Experiment(args, records, round(fit_k(records), 1))):
+        rows.append(row)
+        text = render(rows, len(records), args)
+        write_whole(args.out / "table.md", text.encode())
+        print(text, f"{(time.monotonic() - began) / 3600:.2f} hours so far", sep="\n", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -127,11 +119,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--most", type=int, help="positions (all)")
     parser.add_argument("--games", type=int, default=0, help="against ALL, of all seeds, for each kind of match (0)")
     parser.add_argument("--nodes", type=int, default=2000, help="a move (2000)")
     parser.add_argument("--movetime", type=int, metavar="MS", help="also play with this time a move")
-    parser.add_argument("--cluster", type=ClusterAddress.read, metavar="ADDRESS", help=f"play there: {FORMS}")
     parser.add_argument("--out", type=Path, default=Path("feature-sets"), help="folder for nets, matches and table")
     return parser
 
@@ -187,7 +177,7 @@ def _played(
         players = OwnPlayer("net", NetEvaluation(net, "net")), OwnPlayer(BASE, NetEvaluation(other, BASE))
         config = MatchConfig(players, control, games=games, seed=seed, margin=PATIENCE)
         output = MatchOutput(state=Path(f"{experiment.stem(shape, seed)}-{limit}.match"))
-        result = run_match(config, 1, output=output, executor=experiment.executor)
+        result = run_match(config, 1, output=output)
         if result.interrupted:
             raise KeyboardInterrupt
         counts += result.tally.pairs

@@ -99,7 +99,7 @@ LAB = (
             "Make stronger and stronger nets: play, train and prove by a match."),
     Command("features EXPR [FEN]", "merino.lab.nets.features_command:run_features",
             "Show a feature set of nets, and its features in a position."),
-    Command("account NET", "merino.lab.nets.account_command:run_account",
+    Command("account NET", "merino.lab.nets.net_command:run_account",
             "Explain a net by the terms: the weights nearest to it."),
     Command("plot [RECORD]", "merino.lab.plots:run_plot",
             "Draw how 'learn', 'improve', 'train' or 'night' went."),

@@ -1,8 +1,9 @@
-"""`merino net FILE`: a net's shape and training, and the values of the pieces in it."""
+"""`merino net` and `merino account`: a net's shape, training and values of the pieces, and the terms nearest to it."""
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,17 +12,22 @@ import numpy as np
 from merino.app.console import shared
 from merino.core.board.bitboard import EMPTY, KING
 from merino.core.board.fen import parse_fen
+from merino.core.common.command import CommandError, UsageError
 from merino.core.common.sealed import finite
+from merino.core.common.text import in_one_line
 from merino.engine.search import bench
 from merino.eval import families
 from merino.eval.evaluation import Evaluation
+from merino.eval.net.family import NetEvaluation
 from merino.formats import packed, packed_files, sources
 from merino.lab.points import games, values
+from merino.study import accounts
 
 NAMES = ("pawn", "knight", "bishop", "rook", "queen")
 ALL = "all"  # phases together
 PHASES = {"opening": (21, 99), "middlegame": (9, 21), "endgame": (0, 9)}  # units of pieces, from and below
 MAX_POSITIONS = 2000  # positions
+MAX_FITTED = 200_000  # positions that an account is fitted to, evenly from a file
 MAX_WIDTH = 1000  # characters of a line of a net's card
 LETTERS = "PNBRQ"
 TEAM_44 = (1.00, 2.94, 3.13, 4.96, 9.87)  # the table of their report on a net that gives each piece a value
@@ -103,10 +109,15 @@ def positions_of(path: Path | None) -> np.ndarray:
     """The positions to describe a net by, POSITION[n]: some of a file, or the usual ones."""
     if path is None:
         return np.concatenate([parse_fen(fen) for fen in bench.POSITIONS])
+    return packed.unpack(packed_files.evenly(_records_of(path), MAX_POSITIONS))
+
+
+def _records_of(path: Path) -> np.ndarray:
+    """The packed positions of a file, PACKED[n]; prints what it has left out."""
     records = packed_files.all_positions(path, left_out := sources.LeftOut())
     for line in left_out.lines():
         print(line, file=sys.stderr)
-    return packed.unpack(packed_files.evenly(records, MAX_POSITIONS))
+    return records
 
 
 def _by_regression(path: Path) -> dict[str, float | None]:
@@ -132,3 +143,49 @@ def _print_means(means: Sequence[PieceMean]) -> None:
     print(f"{'':<8}" + "".join(f"{phase:>16}" for phase in phases))
     for piece in dict.fromkeys(mean.piece for mean in means):
         print(f"{piece:<8}" + "".join(f"{texts.get((piece, phase), ''):>16}" for phase in phases))
+
+
+def run_account(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError, EvaluationError, PackedError, SourceError and StudyError."""
+    parser = shared.Parser(
+        prog="merino account",
+        description="Show the weights of the terms that come nearest to a net, what share of its scores they explain, "
+        "and where they fail; or fit them to positions.",
+        examples=("merino account gen12", "merino account my.net --positions games.bin --out my.account.json"),
+    )
+    parser.add_argument("net", metavar="NET", help="a net, or the name of one in weights/")
+    sentence = f"fit the account to up to {MAX_FITTED} positions of this file (default: show that of the net)"
+    parser.add_argument("--positions", type=shared.file_path, metavar="FILE", help=sentence)
+    sentence = f"write it to this file; 'explain' finds it next to the net if its name ends with {accounts.ENDING}"
+    parser.add_argument("--out", type=shared.file_path, metavar="FILE", help=sentence)
+    shared.add_json(parser)
+    args = parser.parse_args(arguments)
+    if args.out and not args.positions:
+        raise UsageError("--out needs --positions, to which the account is fitted")
+    if args.out:
+        shared.check_output(args.out, "account")
+        shared.check_apart([args.out], [args.positions, families.find_net(args.net)], "account")
+    net = families.load_net(args.net)
+    assert isinstance(net, NetEvaluation)
+    if args.positions:
+        records = _records_of(args.positions)
+        step = -(-len(records) // MAX_FITTED)
+        account = accounts.whole_account(net, packed.unpack(records[::step]), args.positions.name)
+    elif (found := accounts.account_for(net)) is not None:
+        account = found
+    else:
+        raise CommandError(f"'{args.net}' has no account yet: fit one with --positions FILE --out FILE")
+    if args.out:
+        shared.write_output(args.out, accounts.content_of(account), "account")
+    print(json.dumps(asdict(account)) if args.json else "\n".join(map(in_one_line, _account_rows(account))))
+    return 0
+
+
+def _account_rows(account: accounts.WholeAccount) -> Iterator[str]:
+    yield f"{account.name} in the terms, from positions of {account.source}"
+    yield from ("", f"{'term':<24}{'middlegame':>11}{'endgame':>9}")
+    for name, (middlegame, endgame) in {**account.weights, "(side to move)": (account.to_move,) * 2}.items():
+        yield f"{name:<24}{round(middlegame):11}{round(endgame):9}"
+    yield from ("", f"{'positions kept apart':<26}{'number':>8}{'R2':>7}{'mean error, cp':>16}")
+    for name, share in {"all": account.all, **account.kinds}.items():
+        yield f"{name:<26}{share.positions:8}{share.r2:7.2f}{share.mean_error_cp:16.0f}"

@@ -4,6 +4,7 @@ import asyncio
 import builtins
 import doctest
 import inspect
+import json
 import os
 import pickle
 import subprocess
@@ -270,10 +271,20 @@ def test_a_searcher_streams_awaits_and_leaves_no_search_running():
     assert not searcher.searching
 
 
-def test_what_python_shows_of_results_is_short(monkeypatch):
+def test_what_python_shows_of_results_is_short():
     result = merino.Searcher(hash_mb=1).search("startpos", depth=1)
-    shown = [merino.explain("startpos"), merino.load_evaluation(), result, merino.Position()]
-    assert all(len(repr(each)) < 500 for each in shown)
+    match = merino.play_match("default", games=2, time_control=merino.TimeControl(nodes=20))
+    for shown in (merino.explain("startpos"), merino.load_evaluation(), result, merino.Position(), match):
+        assert len(repr(shown)) < 500 and " object at " not in repr(shown)
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_notebooks_run(notebook, empty_folder):
+    names: dict[str, object] = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)  # what the reader would run
+    assert merino is names["merino"]
 
 
 def test_the_games_of_a_match_go_to_a_file_that_is_looked_at_before(tmp_path, monkeypatch):

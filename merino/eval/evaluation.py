@@ -141,6 +141,9 @@ class Evaluation(ABC):
         """Its description, as text of at most `width` columns; raises EvaluationError if it has none."""
         raise EvaluationError(f"{self.name} cannot be shown as text")
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     def _repr_html_(self) -> str:
         """What Jupyter shows: its name and its description."""
         try:

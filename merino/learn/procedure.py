@@ -193,6 +193,9 @@ class LearnResult:
     summary: judging.Summary | None = None
     record: Path | None = None
 
+    def __repr__(self) -> str:
+        return f"LearnResult({self.outcome!r}, record={self.record!r})"
+
     def _repr_html_(self) -> str:
         """What Jupyter shows: what was done, the errors, and the weights that changed."""
         done, found = escape(f"{self.outcome.verdict}. {self.outcome.state}"), self.summary

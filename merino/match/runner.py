@@ -59,6 +59,10 @@ class MatchResult:
         """The strength of the first player against the second, with its error."""
         return statistics.estimate(self.tally.counts)
 
+    def __repr__(self) -> str:
+        lost, drawn, won = self.tally.points
+        return f"MatchResult(games={self.tally.games}, won={won}, drawn={drawn}, lost={lost})"
+
     def _repr_html_(self) -> str:
         """What Jupyter shows: the points of the first player and its strength."""
         losses, draws, wins = self.tally.points

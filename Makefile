@@ -15,9 +15,9 @@ INSTALLED_RELEASE := $(VENV)/installed-release
 # The tests start Python some hundred times: it keeps its bytecode for the next one, whatever the environment says.
 test: export PYTHONDONTWRITEBYTECODE :=
 
-.DEFAULT_GOAL := help
+.DEFAULT_GOAL := $(if $(EXE),engine,help)
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve fuzz-pgn mutants additions truth lint bench perft dist warmup clean
+.PHONY: help run explorer docs engine test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve fuzz-pgn mutants additions truth lint bench perft dist warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -49,6 +49,10 @@ test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers during matc
 
 test-nets: warmup $(INSTALLED_DEV) ## follow nets of many feature sets through games, each set compiled, for minutes
 	@$(RUN) -m pytest tests/update_proofs.py $(ARGS)
+
+engine: warmup ## write a script that starts Merino, as OpenBench builds: `make EXE=merino-1a2b3c`, then `./merino-1a2b3c bench`
+	@printf '#!/bin/sh\n[ $$# -gt 0 ] || set -- uci\nexec "%s" -m merino "$$@"\n' "$(abspath $(RUN))" > $(or $(EXE),merino-engine)
+	@chmod +x $(or $(EXE),merino-engine)
 
 signature: warmup ## compare the nodes of the bench with those that the last commit to name them promises
 	@$(RUN) -m tools.check_bench $(ARGS)

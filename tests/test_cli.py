@@ -198,6 +198,17 @@ posix_only = pytest.mark.skipif(
 )
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_writes_a_script_that_starts_the_engine_as_openbench_asks(tmp_path):
+    engine, compiled = tmp_path / "merino-1a2b3c", ["-o", "warmup"]  # as it is
+    command = ["make", "-C", str(ROOT), *compiled, f"RUN={sys.executable}", f"EXE={engine}"]
+    subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    said = subprocess.run([engine], input="uci\nquit\n", check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
+    assert said.splitlines()[-1] == "uciok"
+    version = subprocess.run([engine, "--version"], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
+    assert about.__version__ in version
+
+
 def in_a_shell(command: str) -> tuple[int, str]:
     """The exit code of a command line in which `merino` stands for ours, and all it says on the streams left."""
     done = subprocess.run(

@@ -3,6 +3,7 @@
 import io
 import threading
 from collections.abc import Callable
+from random import Random
 
 from merino.app.console import loop, session
 from merino.app.console.terminal import Terminal
@@ -23,6 +24,7 @@ class FakeSearcher:
         self.move_overhead = 50
         self.hash_mb, self.threads, self.nodestime, self.seed = 64, 1, 0, 0
         self.planned = 0.0
+        self.random = Random(1)
         self.is_analysing = False
         self.strength: Strength | None = None
         self.second_line = False

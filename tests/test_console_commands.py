@@ -2,6 +2,7 @@
 
 import json
 
+import chess
 import pytest
 
 from merino.app.console import commands, explaining, loop
@@ -10,6 +11,7 @@ from merino.engine.uci.options import OPTIONS
 from merino.eval.linear.weights import SHIPPED
 from tests.shipped import ONE_PHASE
 from tests.talk import Talk
+from tests.test_options import write_book
 
 AFTER_TRAINING = SHIPPED / "greko2015-after-training.txt"
 CAPTURES = "3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1"
@@ -218,3 +220,12 @@ def test_completion_follows_the_usage_of_a_command(talk, tmp_path, line, offered
     (tmp_path / "folder").mkdir()
     line = line.format(tmp_path)
     assert loop.completions(talk.session, line, line.split(" ")[-1]) == [name.format(tmp_path) for name in offered]
+
+
+def test_a_book_is_played_from_while_it_has_moves(talk, tmp_path):
+    start, answered = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1", chess.STARTING_FEN
+    book = write_book(tmp_path / "a book.bin", (start, "d7d6", 1), (answered, "h2h3", 1))
+    assert "move: a5\n" in talk.say(f'option BookFile "{book}"', "e4")
+    assert "move: d6 (book)\n" in talk.say("option OwnBook on", "new", "e4")
+    assert "move: a5\n" in talk.say("Nf3")
+    assert "BookFile stays as it was" in talk.say(f"option BookFile {tmp_path / 'none.bin'}")

@@ -36,7 +36,6 @@ MAX_PERFT_DEPTH = 10
 EVAL_OPTIONS = ("sort", "groups", "hide-zero", "static", "json")
 TEXT_COLUMN, OPTION_COLUMN = 27, 32
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
-OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
 MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. A list such as 1. e4 e5 plays
 the moves of both sides. The engine answers each move; press Enter or Ctrl-C while it thinks to make it move at once.
 Scores are from White's point of view. You may shorten a command as long as it stays unambiguous, unless it ends the
@@ -185,8 +184,11 @@ def go(session: Session) -> None:
 
 @command("undo u", Section.PLAY, "[N]")
 def undo(session: Session, arguments: str) -> None:
-    """Take back the last ply, or the last N."""
-    session.undo(whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=1))
+    """Take back your last move with the engine's answer, so that it is your turn again; or the last N plies.
+
+    A resignation, or a draw that was agreed, is taken back first.
+    """
+    session.undo(whole_number(arguments, "the number of moves", 1, MAX_MOVES) if arguments else None)
 
 
 @command("redo", Section.PLAY, "[N]")
@@ -686,8 +688,7 @@ def set_option(session: Session, arguments: str) -> None:
 
 def engine_options() -> list[UciOption]:
     """The options of the engine that the console has."""
-    others = OF_THE_PROTOCOL + OF_BOOKS_AND_TABLES
-    return [option for name, option in OPTIONS.items() if name not in others and not option.is_about_dialogue]
+    return [option for name, option in OPTIONS.items() if name not in OF_THE_PROTOCOL and not option.is_about_dialogue]
 
 
 def _split(text: str) -> tuple[UciOption, str]:

@@ -195,6 +195,13 @@ class ConsoleGame:
         return bool(self.position.moves or self.undone or self.position.start_fen() != Position().fen())
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the engine made the last move, in answer to one of the person's."""
+        side = self.position.side
+        is_engines = self.is_engine[1 - side] and not self.is_engine[side]
+        return is_engines and not self.is_forced and len(self.position.moves) > 1
+
+    @property
     def ending(self) -> Ending | None:
         """How it ended, by the rules, resignation or agreement; None while it continues."""
         outcome = self.position.outcome()

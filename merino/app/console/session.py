@@ -176,7 +176,11 @@ class Session:
         """Let the engine move; returns False if the person interrupted its search. Raises CommandError."""
         self.require_running()
         mover, game = self.position.side, self.game
-        result, was_interrupted = self.think(game.pace.limits(mover))
+        limits, was_interrupted = game.pace.limits(mover), False
+        booked = self.runtime.book_move(self.position, limits)
+        result = SearchResult(booked, None, None)
+        if booked is None:
+            result, was_interrupted = self.think(limits)
         best = self.require_best(result)
         if result.line is not None:
             searcher, taken = self.runtime.searcher, result.line.time_ms
@@ -184,7 +188,7 @@ class Session:
             game.thought_ms[mover] += taken
         text = san(self.position, best)
         self._push(best, is_engine=True)
-        self.say(f"move: {self.terminal.bold(text)}")
+        self.say(f"move: {self.terminal.bold(text)}{'' if booked is None else ' (book)'}")
         self.show_if_live()
         self.report_if_over()
         return not was_interrupted
@@ -209,8 +213,16 @@ class Session:
         self.typed_ahead.extend(lines[is_stop:])
         return is_stop or (is_analysis and bool(self.typed_ahead))
 
-    def undo(self, count: int) -> None:
-        """Take back up to `count` moves and print them; raises CommandError if there are none."""
+    def undo(self, count: int | None) -> None:
+        """Take back up to `count` moves and print them; raises CommandError if there are none.
+
+        Without a number a resignation is taken back, or else what makes it the person's turn again.
+        """
+        if count is None and self.game.declared is not None:
+            words, self.game.declared = self.game.declared.words, None
+            self.say(f"taken back: {words}")
+            return
+        count = count or 1 + self.game.is_answered
         if not self.position.moves:
             hint = "; resume returns to the game before" if self.left else ""
             raise CommandError(f"no move has been played yet{hint}")

@@ -353,8 +353,8 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
 
 
 def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, is_named: Callable[[str], bool]) -> float:
-    """The centipawns that the mover has more at the end of the better line by terms of some names."""
-    cp = sum(there.terms[name] - here.terms[name] for name in here.terms if is_named(name))
+    """The centipawns that the mover has more at the end of the better line by terms of some names, usual at both."""
+    cp = sum(there.terms[name] - here.terms[name] for name in here.terms if name in there.terms and is_named(name))
     return cp if mover else -cp
 
 

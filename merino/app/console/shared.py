@@ -214,7 +214,7 @@ def add_judge(parser: Parser, are_several: bool = False) -> None:
         "who judges: a net or weights, by file or name, 'terms', or the program of a UCI engine "
         "(default: the strongest net that comes with Merino)"
     )
-    more = {"action": "append", "default": []} if are_several else {}
+    more: dict[str, Any] = {"action": "append", "default": []} if are_several else {}
     sentence += "; again for each to choose from" if are_several else ""
     parser.group(EVALUATION).add_argument("--judge", metavar="JUDGE", help=sentence, **more)
 

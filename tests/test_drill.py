@@ -228,6 +228,8 @@ def test_a_move_found_is_asked_later_than_one_missed(tmp_path, monkeypatch, caps
     assert dues[0] > dues[1]
     practise(tmp_path / "a", monkeypatch, "Ra8")
     assert "Nothing is due." in capsys.readouterr().out
+    assert main(["drill", str(tmp_path / "b" / "mine.pgn"), "--player", "Me", "--kind", "fork missed"]) == 0
+    assert "No exercise of the kind 'fork missed' is due." in capsys.readouterr().out
 
 
 def test_the_end_of_the_input_ends_the_session(tmp_path, monkeypatch, capsys) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.core.board.fen import to_fen
+from merino.core.board.fen import START_FEN, to_fen
 from merino.core.board.game import Position
 from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, from_toml, people, shown_by
 from merino.engine.search.limits import Limits
@@ -389,6 +389,28 @@ def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: c
     assert (kind.kind, kind.count, kind.plies) == ("hanging piece", 1, 1) and kind.share.value == 1
     assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
     assert [mistake.plies for mistake in mistakes] == [1]
+
+
+def part(name: str, loss: float, error: float, moves: int = 100, enough: bool = True) -> profile.MoveGroup:
+    interval = profile.Interval(loss, loss - error, loss + error)
+    return profile.MoveGroup(name, 20, moves, interval, interval, enough)
+
+
+def test_lessons_are_what_has_cost_most_beyond_chance() -> None:
+    examples = (profile.Example(3, "A - B", "23.Rxe6", START_FEN),)
+    kinds = [
+        profile.KindCount(kind, count, profile.share_of(count, 20), 0.2, 1.0, examples)
+        for kind, count in (("no proved reason", 9), ("hanging piece", 5), ("fork missed", 2))
+    ]
+    parts = [part("with White", 0.02, 0.005), part("with Black", 0.05, 0.01), part("endgame", 0.02, 0.01)]
+    parts += [part("opening and middlegame", 0.025, 0.01), part("less than a minute left", 0.2, 0.1, enough=False)]
+    colours, hanging = profile.lessons_of(parts, kinds, 20)
+    assert colours.sentence == "you lose 3.0% of a point a move more with Black than with White"
+    assert hanging.sentence == "hanging piece: 5 of 20 mistakes, half of them seen 1 ply on, 20% of a point each"
+    assert (colours.kind, hanging.kind, hanging.examples) == (None, "hanging piece", examples)
+    assert (colours.points, hanging.points) == (pytest.approx(3), pytest.approx(1))
+    assert profile.lessons_of([part("with White", 0.0201, 0), part("with Black", 0.03, 0)], [], 0) == ()
+    assert profile.lessons_of([part("with White", 0.02, 0.02), part("with Black", 0.05, 0.03)], [], 0) == ()
 
 
 def test_what_a_search_sees_does_not_depend_on_those_before_it() -> None:

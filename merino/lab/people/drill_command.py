@@ -16,6 +16,7 @@ from merino.core.common.terminal import Progress
 from merino.engine.notation.san import MoveRejected
 from merino.engine.search.limits import DEFAULT_HASH_MB
 from merino.lab.people import drill
+from merino.study import claims
 from merino.study.judge import STRONGEST, Judge, judge_of
 
 DEFAULT_COUNT = 10  # exercises of a session
@@ -55,17 +56,18 @@ def _drill(args: argparse.Namespace, place: Path, judge: Callable[[], Judge]) ->
         for number, exercise in enumerate(practice.exercises, start=1):
             print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
     elif args.pgn is None and args.anki is None:
-        return _practise(practice, place, args.count, judge)
+        return _practise(practice, place, args.count, args.kind, judge)
     return 0
 
 
-def _practise(progress: drill.Practice, place: Path, count: int, judge: Callable[[], Judge]) -> int:
-    """Ask what is due, at most so many exercises."""
+def _practise(progress: drill.Practice, place: Path, count: int, kind: str | None, judge: Callable[[], Judge]) -> int:
+    """Ask what is due, at most so many exercises, of one kind unless that is None."""
     drill.scheduling()  # before the first answer, which could not be kept
     now = datetime.now(UTC)
-    due = progress.due(now)[:count]
+    due = [exercise for exercise in progress.due(now) if kind in (None, exercise.kind)][:count]
     if not due:
-        print("Nothing is due. Come back later, or play some more games.")
+        what = "Nothing is due" if kind is None else f"No exercise of the kind '{kind}' is due"
+        print(f"{what}. Come back later, or play some more games.")
         return 0
     found = 0
     for number, exercise in enumerate(due, start=1):
@@ -148,6 +150,8 @@ def _parser() -> shared.Parser:
     sentence = "make so many exercises at most (default: %(default)s)"
     parser.add_argument("--most", metavar="N", type=shared.positive, default=drill.MAX_EXERCISES, help=sentence)
     parser.add_argument("--list", action="store_true", help="list the exercises with their solutions")
+    sentence = "ask exercises from mistakes of this kind, as 'merino profile' names it"
+    parser.add_argument("--kind", metavar="KIND", choices=claims.MISTAKES, help=sentence)
     add = parser.group(shared.OUTPUT).add_argument
     add("--pgn", metavar="FILE", type=shared.file_path, help="write the exercises as a study in PGN")
     add("--anki", metavar="FILE", type=shared.file_path, help="write them as cards for Anki")

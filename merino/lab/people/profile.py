@@ -28,6 +28,7 @@ from merino.eval.material import FULL_BOARD
 from merino.lab.people.games import MAX_CHOICES, Choices, PlayerGame, PlayerGames, choices_of, games_of_player
 from merino.match.statistics import t_95, wilson_interval
 from merino.study import annotation, errors
+from merino.study.claims import UNPROVED
 from merino.study.judge import Judge, judge_of
 from merino.study.lines import after_move
 
@@ -44,6 +45,14 @@ COIN_OF_A_GAME = 0.25  # variance of a game that is lost or won by chance
 MIN_RESULTS = 15  # of an opening: of fewer, those with a narrow interval are the lucky ones
 MAX_ERROR = 0.15  # of the score of an opening: a wider interval says too little
 SET_UP = "set-up positions"
+LESSONS, MIN_OF_KIND, MIN_MORE = 3, 3, 0.01  # at most; mistakes of a kind; of a point a move: less is not worth a word
+# Parts of the games of which two are compared, each with its place in a sentence.
+PHASES = {"opening and middlegame": "in openings and middlegames", "endgame": "in endgames"}
+COLOURS = {"with White": "with White", "with Black": "with Black"}
+CLOCKS = {
+    "a minute or more left": "with a minute or more left",
+    "less than a minute left": "with less than a minute left",
+}
 
 
 @dataclass(frozen=True)
@@ -139,6 +148,16 @@ class OpeningRecord:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What a player may gain by, beyond chance, in a sentence, and what it has cost in the moves that were judged."""
+
+    sentence: str
+    points: float
+    kind: str | None  # of mistakes to practise; None if it is about none
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
 class Profile:
     """All that is said of a player; its fields are the keys of the JSON."""
 
@@ -148,6 +167,7 @@ class Profile:
     games: int
     moves: int  # that it is based on
     plies: int  # moves of the player after the opening, in all games
+    lessons: tuple[Lesson, ...]  # the most rewarding first
     parts: tuple[MoveGroup, ...]
     over_time: OverTime
     openings: tuple[OpeningRecord, ...]
@@ -215,6 +235,7 @@ def profile_of(
     losses = losses_of(player, choices, judge, partial(report, "Judging moves"))
     found = mistakes_of(player, choices, losses, judge, partial(report, "Looking into mistakes"))
     moves = JudgedMoves(choices, losses, np.isin(np.arange(len(choices)), [mistake.index for mistake in found]))
+    parts, kinds = parts_of(player, moves), kinds_of(found)
     depths = [mistake.plies for mistake in found]
     seen = tuple(SeenMistakes(depth, depths.count(depth)) for depth in (*DEPTHS, None) if depth in depths)
     return Profile(
@@ -224,13 +245,40 @@ def profile_of(
         games=player.count,
         moves=len(choices),
         plies=player.plies,
-        parts=parts_of(player, moves),
+        lessons=lessons_of(parts, kinds, len(found)),
+        parts=parts,
         over_time=over_time(player, moves),
         openings=openings_of(player, moves, found),
-        mistakes=MistakeCounts(len(found), kinds_of(found), seen),
+        mistakes=MistakeCounts(len(found), kinds, seen),
         faulty=player.faulty,
         left_out=player.left_out,
     )
+
+
+def in_plies(count: float) -> str:
+    """So many, in words: "2 plies"."""
+    return f"{count:g} {'ply' if count == 1 else 'plies'}"
+
+
+def lessons_of(parts: Sequence[MoveGroup], kinds: Sequence[KindCount], mistakes: int) -> tuple[Lesson, ...]:
+    """At most LESSONS of what has cost most: kinds of mistakes, and parts of the games in which more is lost."""
+    found = list[Lesson]()
+    for kind in kinds:
+        if kind.count >= MIN_OF_KIND and kind.kind != UNPROVED:
+            seen = "" if kind.plies is None else f", half of them seen {in_plies(kind.plies)} on"
+            sentence = f"{kind.kind}: {kind.count} of {mistakes} mistakes{seen}, {kind.loss:.0%} of a point each"
+            found.append(Lesson(sentence, kind.count * kind.loss, kind.kind, kind.examples))
+    named = {part.name: part for part in parts if part.is_enough}
+    for pair in (PHASES, COLOURS, CLOCKS):
+        if not named.keys() >= set(pair):
+            continue
+        better, worse = sorted((named[name] for name in pair), key=lambda part: part.loss.value)
+        more = difference(better.loss, worse.loss)
+        if more.low > 0 and more.value >= MIN_MORE:
+            where = f"{pair[worse.name]} than {pair[better.name]}"
+            sentence = f"you lose {more.value:.1%} of a point a move more {where}"
+            found.append(Lesson(sentence, more.value * worse.moves, None, ()))
+    return tuple(sorted(found, key=lambda lesson: -lesson.points)[:LESSONS])
 
 
 # What moves lose, by groups
@@ -288,15 +336,13 @@ def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
     colours = np.array([game.colour for game in player.games])[choices.games]
     named = {
         "all moves": np.ones(len(choices), dtype=bool),
-        "opening and middlegame": stages > FULL_BOARD // 2,
-        "endgame": stages <= FULL_BOARD // 2,
-        "with White": colours == WHITE,
-        "with Black": colours != WHITE,
+        **dict(zip(PHASES, (stages > FULL_BOARD // 2, stages <= FULL_BOARD // 2), strict=True)),
+        **dict(zip(COLOURS, (colours == WHITE, colours != WHITE), strict=True)),
     }
     places = zip((player.games[index] for index in choices.games.tolist()), choices.plies.tolist(), strict=True)
     left = np.array([game.clocks[ply - 2] for game, ply in places])
     if not np.isnan(left).all():
-        named |= {"a minute or more left": left >= 60, "less than a minute left": left < 60}
+        named |= dict(zip(CLOCKS, (left >= 60, left < 60), strict=True))
     return moves.groups(named.items())
 
 

@@ -1,7 +1,9 @@
 """`merino profile GAMES.pgn --player NAME`: what a player's games say about the player, as text or JSON."""
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from merino.app.console import shared
 from merino.core.board.fen import COLOUR_NAMES
@@ -16,8 +18,10 @@ from merino.lab.people.profile import (
     OverTime,
     Profile,
     as_object,
+    in_plies,
     profile,
 )
+from merino.study.claims import UNPROVED
 
 SHOWN = 6  # rows of a part, at most
 NOT_ENOUGH = "not enough games"
@@ -29,7 +33,7 @@ def run_profile(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     with terminal.Progress(shared.progress_stream(args.quiet)) as show:
         found = profile(args.file, args.player, args.positions, judge=args.judge, progressed=show)
-    print(json.dumps(as_object(found)) if args.json else render(found))
+    print(json.dumps(as_object(found)) if args.json else render(found, args.file))
     return 0
 
 
@@ -50,14 +54,15 @@ def _parser() -> shared.Parser:
     return parser
 
 
-def render(profile: Profile) -> str:
-    """The profile as lines of text: what is beyond chance."""
+def render(profile: Profile, file: Path) -> str:
+    """The profile from the games of a file as lines of text: what is beyond chance."""
     rating = "" if profile.rating is None else f", rating {profile.rating}"
     amount = f"{text.counted(profile.games, 'game')}, {text.counted(profile.moves, 'move')} after the opening"
     lines = [f"{profile.player}{rating}: {amount}, judged by {profile.judge}"]
     if profile.left_out:
         lines.append(profile.left_out)
     parts = {
+        "What to work on": list(_lessons(profile, file)),
         "What your moves lose: of a point a move; a mistake loses a tenth or more": list(_groups(profile.parts)),
         f"Over time, by {profile.over_time.by}": list(_over_time(profile.over_time)),
         **{f"Your openings with {colour}": list(_openings(profile, colour)) for colour in COLOUR_NAMES},
@@ -70,6 +75,16 @@ def render(profile: Profile) -> str:
     if profile.plies >= 2 * profile.moves:
         lines.append(f"Your games have {profile.plies} moves after the opening: --positions looks at more of them.")
     return "\n".join(lines)
+
+
+def _lessons(profile: Profile, file: Path) -> Iterator[str]:
+    for number, lesson in enumerate(profile.lessons, start=1):
+        yield f"{number}. {lesson.sentence}"
+        if lesson.examples:
+            yield f"   such as {_named(lesson.examples[:1])}"
+        if lesson.kind is not None:
+            words = ["merino", "drill", str(file), "--player", profile.player, "--kind", lesson.kind]
+            yield f"   {shlex.join(words)}"
 
 
 def _percents(interval: Interval) -> str:
@@ -114,14 +129,14 @@ def _opening(opening: OpeningRecord) -> Iterator[str]:
         known.append(f"{_percents(opening.moves.loss)} lost a move")
     results = f"{text.counted(opening.games, 'game'):>11}  +{opening.won} ={opening.drawn} -{opening.lost}"
     yield f"  {results:<28} {'; '.join(known)}"
-    most = opening.kinds[0] if opening.kinds else None
+    most = next((kind for kind in opening.kinds if kind.kind != UNPROVED), None)
     if most and most.count > 1:
         yield f"  {'':<12} most often: {most.kind}, {most.count} ({_named(most.examples)})"
 
 
 def _kinds(profile: Profile) -> Iterator[str]:
     for kind in profile.mistakes.kinds[:SHOWN]:
-        seen = "seen far on" if kind.plies is None else f"seen {_plies(kind.plies)} on"
+        seen = "seen far on" if kind.plies is None else f"seen {in_plies(kind.plies)} on"
         yield f"{kind.kind:<{_NAME}}{kind.count:>5}, {_percents(kind.share)} of all; {seen}"
         yield f"  such as {_named(kind.examples)}"
 
@@ -133,10 +148,5 @@ def _sight(profile: Profile) -> Iterator[str]:
     so_far = 0
     for seen in mistakes.plies:
         so_far += seen.mistakes
-        how_far = "farther" if seen.plies is None else _plies(seen.plies)
+        how_far = "farther" if seen.plies is None else in_plies(seen.plies)
         yield f"  {how_far:<14}{seen.mistakes:>4}   all so far {so_far / mistakes.count:>4.0%}"
-
-
-def _plies(count: float) -> str:
-    """So many, in words: "2 plies"."""
-    return f"{count:g} {'ply' if count == 1 else 'plies'}"

@@ -14,7 +14,7 @@ from merino.core.board.game import Position
 from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval import families, outlook
-from merino.study import claims
+from merino.study import claims, winning
 from merino.study.judge import Judge
 from merino.study.lines import Course, after_move
 
@@ -118,25 +118,40 @@ def test_what_a_line_gains_is_settled_and_kept(fen, moves, gains):
     assert [(gain.pawns, gain.ply) for gain in course(fen, moves).gains] == gains
 
 
-def test_a_search_that_does_not_agree_leaves_nothing_to_say():
-    fen, moves = "4k3/2p5/3p4/4n3/8/8/8/3RKR2 w - - 0 1", "Rxd6 cxd6"
-    assert claimed("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", 300) == ("takes", "nd5", (3, 1))
-    prover = claims.Prover(judge(otherwise=200), LIMITS)  # the line promised 300, and its end is worth 200
-    assert prover.of_line(course("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", 300)) is None
-    prover = claims.Prover(judge(otherwise=900), LIMITS)  # a winner may win more slowly
-    assert prover.of_line(course("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", 1200)) is not None
-    assert claimed(fen, moves) is None
+@pytest.mark.parametrize(
+    ("taken", "before", "after", "is_claimed"),
+    [
+        ("n", 150, 100, True),
+        ("n", 151, 100, False),
+        ("n", 50, 100, True),
+        ("n", 50, 99, False),
+        ("n", 1200, 600, True),  # a winner may win more slowly
+        ("n", 0, 600, False),
+        ("p", 110, 60, True),
+        ("p", 111, 60, False),
+        ("p", 60, 110, True),
+        ("p", 60, 111, False),
+        ("p", 60, 59, False),
+        ("p", 590, 599, True),
+        ("p", 600, 600, False),  # a pawn decides no game
+    ],
+)
+def test_a_search_that_does_not_agree_leaves_nothing_to_say(taken, before, after, is_claimed):
+    prover = claims.Prover(judge(otherwise=after), LIMITS)
+    claim = prover.of_line(course(f"4k3/8/8/3{taken}4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7", before))
+    assert (claim is not None) == is_claimed
 
 
-def test_a_first_move_that_a_longer_search_finds_worse_proves_nothing():
-    fen, moves = "4k3/8/8/3p4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7"
+@pytest.mark.parametrize("taken", ["p", "n"])
+def test_a_first_move_that_a_longer_search_finds_worse_wins_no_pawns_but_a_piece(taken):
+    fen, moves = f"4k3/8/8/3{taken}4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7"
     shorter = judge(along(fen, moves), otherwise=300)
 
     def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         (line,) = shorter.analyse(position, limits, count)
         return [line._replace(score=Score(-200)) if limits.nodes > LIMITS.nodes else line]
 
-    for searched, is_claimed in ((shorter, True), (replace(shorter, analyse=analyse), False)):
+    for searched, is_claimed in ((shorter, True), (replace(shorter, analyse=analyse), taken == "n")):
         assert (claims.Prover(searched, LIMITS).of_line(course(fen, moves)) is not None) == is_claimed
 
 
@@ -227,8 +242,11 @@ def test_a_draw_by_a_long_line_is_no_proof_and_by_a_short_one_is():
     assert mistake(fen, "Rb1", long, ("Qd5+ Kg1", 900)).kind == claims.UNPROVED
 
 
+KNIGHT = "r3k3/5ppp/8/3n4/8/8/5PPP/3RK3 w q - 0 1"
+
+
 def test_what_a_move_comes_out_worse_by_is_said_where_no_single_line_proves_it():
-    fen, taken = "r3k3/5ppp/8/3n4/8/8/5PPP/3RK3 w q - 0 1", "r3k3/5ppp/8/3R4/8/8/5PPP/4K3 b"
+    fen, taken = KNIGHT, "r3k3/5ppp/8/3R4/8/8/5PPP/4K3 b"
     better, reply = ("Rxd5 Ke7 Ke2 Ke6", 300), ("Nf6 Ke2 Ke7", 300)
     unsure = {taken: ("Ke7 Ke2 Ke6", -200)}  # so much less than 300 that the line alone is no proof
     found = mistake(fen, "h3", better, reply, found=unsure, otherwise=-300)
@@ -241,6 +259,46 @@ def test_what_a_move_comes_out_worse_by_is_said_where_no_single_line_proves_it()
     assert mistake(fen, "h3", better, ("Nf6 Ke2 Ke7", -150), found=unsure, otherwise=-300).kind == claims.UNPROVED
     no_worse = unsure | {"r3k3/5ppp/8/3n4/8/7P/5PP1/3RK3 b": ("Nf6 Ke2 Ke7", -100)}
     assert mistake(fen, "h3", better, reply, found=no_worse, otherwise=-300).kind == claims.UNPROVED
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, *counts: int, line: str = "", fen: str = "") -> None:
+    """Let counts of material find these pawns, one after the other, and a line."""
+    moves, found = course(fen, line).moves if line else (), iter(counts)
+    monkeypatch.setattr(winning.Winning, "count", lambda *_: winning.Counted(moves, next(found)))
+
+
+@pytest.mark.parametrize(("score", "is_won"), [(290, True), (289, False)])
+def test_another_line_wins_where_its_first_move_is_no_more_than_ten_centipawns_worse(score, is_won, monkeypatch):
+    fen = "4k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1"
+    counted(monkeypatch, 3, 3, line="Rxd5 Ke7", fen=fen)
+    won = winning.Winning(judge(otherwise=score), LIMITS).of(course(fen, "h3 Nf6", 300))
+    assert (won is not None) == is_won
+
+
+FALLS_SHORT = [
+    ("n", 180, (0, 300), 0, True),
+    ("n", 179, (0, 300), 0, False),  # less than 60 centipawns a pawn
+    ("p", 60, (0, 300), 0, True),
+    ("p", 59, (0, 300), 0, False),
+    ("n", 400, (0, 300), -1, True),  # of three pawns a count may take one back
+    ("n", 400, (0, 300), -2, False),
+    ("p", 400, (0, 300), -1, False),
+    ("p", 400, (0, 599), 0, True),
+    ("p", 400, (0, 600), 0, False),  # a pawn decides no game
+    ("p", 400, (-600, 0), 0, False),
+    ("n", 400, (0, 600), 0, True),
+    ("n", 400, (0, 200), 0, True),
+    ("n", 400, (0, 199), 0, False),  # less than half of the loss
+]
+
+
+@pytest.mark.parametrize(("taken", "loss", "ends", "taken_back", "is_said"), FALLS_SHORT)
+def test_a_line_comes_out_worse_by_what_covers_its_loss(taken, loss, ends, taken_back, is_said, monkeypatch):
+    fen, reply = ("r3k3/2p2ppp/8/3p4/8/8/5PPP/3RK3 w q - 0 1", "c6") if taken == "p" else (KNIGHT, "Nf6")
+    counted(monkeypatch, taken_back, 0)
+    monkeypatch.setattr(winning.Winning, "scores_at", lambda *_: ends)
+    lines = course(fen, f"h3 {reply} Ke2 Ke7", 300 - loss), course(fen, "Rxd5 Ke7 Ke2 f6", 300)
+    assert (winning.Winning(judge(), LIMITS).difference(*lines) is not None) == is_said
 
 
 PAWNS = "r3k2r/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3K2R w KQkq - 0 1"

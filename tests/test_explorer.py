@@ -729,25 +729,30 @@ def test_a_searcher_is_used_again_and_as_if_it_were_new() -> None:
         assert fresh and last and (last.nodes, last.score, last.pv) == (fresh.nodes, fresh.score, fresh.pv)
 
 
-TREE = """[White "A"]
+TREE = """[Event "E"]
+[Site "?"]
+[Date "2024.??.??"]
+[Round "1"]
+[White "A"]
 [Black "B \\"C\\""]
-[Result "*"]
+[Result "1-0"]
+[Own_Tag "back\\\\slash"]
+[Annotator "me"]
 
-{ both young } 1. e4 e5 $1 { good } ( { sharper } 1... c5 2. Nf3 ( 2. c3 ) ) 2. Nf3 *
+{ both young } 1. e4 SIGNS e5 $1 $300 { [%clk 0:01] good } ( { sharper } 1... c5 2. Nf3 $14 ( 2. c3 ) )
+( 1... e5 $3 { the same move } 2. f4 ) 2. Nf3 { SAID } 1-0
 
 """
+GIVEN = TREE.replace("SIGNS", "+= \u00b1 $140").replace("{ SAID }", "{one} D ; two\n xy+")
+WRITTEN = TREE.replace("SIGNS", "$14 $16 $140").replace("SAID", "one D two xy+")
 
 
-def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestClient) -> None:
-    (game,) = answer_to(page, "read", text=TREE)["games"]
-    reply = game["moves"][1]
-    assert reply["comment"] == "good" and reply["nags"] == [1]
-    assert [move["san"] for move in reply["variations"][0]] == ["c5", "Nf3"]
-    assert game["comment"] == "both young" and reply["variations"][0][0]["before"] == "sharper"
+def test_a_game_keeps_tags_comments_signs_and_variations_there_and_back(page: TestClient) -> None:
+    (game,) = answer_to(page, "read", text=GIVEN)["games"]
+    assert [move["san"] for move in game["moves"][1]["variations"][0]] == ["c5", "Nf3"]
     same = {name: game[name] for name in ("fen", "tags", "comment", "moves")}
-    written = answer_to(page, "pgn/text", **same)
-    body = written["text"].split("\n\n", 1)[1]
-    assert body.split() == TREE.split("\n\n", 1)[1].split()
+    assert answer_to(page, "pgn/text", **same)["text"].split() == WRITTEN.split()
+    assert page.get("/api/start").json()["signs"]["16"] == "\u00b1"
     start = Position().fen()
     assert "illegal uci: 'e2e5'" in refused(post(page, "pgn/text", fen=start, moves=[{"uci": "e2e5"}]))
     for bad in ({"moves": "e4"}, {"moves": ["e4"]}, {"tags": {"White": 1}}, {"moves": [{"uci": "e2e4", "nags": [-1]}]}):

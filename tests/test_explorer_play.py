@@ -313,8 +313,9 @@ def test_a_result_is_that_of_the_moves_that_were_read_which_others_may_follow(pa
 
 
 def test_a_pgn_with_variations_is_read_whole_and_its_opening_named(page: Page) -> None:
-    page.enter('[White "A"]\n[Black "B"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 {Spanish} a6 (3... Nf6 4. O-O) *')
-    page.until(lambda: "Spanish" in page.text("#move-list") and "O-O" in page.text("#move-list"))
+    moves = "1. e4 e5 2. Nf3 Nc6 3. Bb5 {Spanish} a6 (3... Nf6 4. O-O) (3... a6 $3 {again} 4. d3) 4. Ba4 \u00b1 *"
+    page.enter(f'[White "A"]\n[Black "B"]\n\n{moves}')
+    page.until_text("#move-list", "3.Bb5Spanish3...a6(3...Nf64.O-O)(3...a6!!again4.d3)4.Ba4\u00b1")
     page.click("#last")
     page.until_text("#move-list b", "C70 Ruy Lopez, Morphy Defence")
     page.click("#move-list .variation button")

@@ -27,7 +27,27 @@ MAX_SENT = 64 << 20  # characters of all games of a run
 MAX_NAME = 80
 UNNAMED = "games.pgn"
 MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
-MAX_NAG = 255
+MAX_NAG = 10**9
+# Signs by their numbers (NAG): those of the PGN standard that are the same for both sides, and of later programs.
+SIGNS = {
+    1: "!",
+    2: "?",
+    3: "!!",
+    4: "??",
+    5: "!?",
+    6: "?!",
+    7: "\u25a1",
+    10: "=",
+    13: "\u221e",
+    14: "\u2a72",
+    15: "\u2a71",
+    16: "\u00b1",
+    17: "\u2213",
+    18: "+-",
+    19: "-+",
+    140: "\u2206",
+    146: "N",
+}
 
 Data = dict[str, Any]  # as JSON
 _TAKEN = ("", "White to move", "castling as kings and rooks stand", "no en passant")  # for the fields of a FEN
@@ -35,6 +55,7 @@ _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists th
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
+_WRITTEN = {sign: nag for nag, sign in SIGNS.items()} | {"+=": 14, "+/=": 14, "=+": 15, "=/+": 15, "+/-": 16, "-/+": 17}
 _PATH = re.compile(r"(?:[^\s']*[\\/])?sent-(\d+)\.pgn")  # of a file that is written here
 
 
@@ -259,14 +280,27 @@ def _line(
             played, earlier = chess.Move.from_uci(move), board.copy(stack=False)
             moves.append(_move(board.san(played), board.uci(played)))
             board.push(played)
-        elif (text := source.comment(part)) and not ended:
-            if moves:
-                moves[-1]["comment"] = f"{moves[-1]['comment']} {text}".strip()
-            else:
-                before.append(text)
-        elif (sign := source.sign(part)) is not None and moves and not ended:
-            moves[-1]["nags"] = sorted({*moves[-1]["nags"], sign})
+        elif not ended:
+            sign = _sign(source, part, parts)
+            if isinstance(sign, int) and moves:
+                moves[-1]["nags"] = sorted({*moves[-1]["nags"], sign})
+            elif text := source.comment(part) or sign:
+                if moves:
+                    moves[-1]["comment"] = f"{moves[-1]['comment']} {text}".strip()
+                else:
+                    before.append(str(text))
     return " ".join(before), moves
+
+
+def _sign(source: GameSource, part: PgnPart, parts: deque[PgnPart]) -> int | str | None:
+    """The number of a sign; what has none, and is no move, as text, which is kept among the comments."""
+    if part.kind != pgn_tokens.OTHER:
+        return source.sign(part)
+    stop = part.stop
+    while parts and parts[0].kind == pgn_tokens.OTHER and parts[0].start == stop:
+        stop = parts.popleft().stop
+    text = sources.decoded(source.content[part.start : stop]).strip(".\ufeff")
+    return _WRITTEN.get(text, text)
 
 
 def _variation_move(source: GameSource, part: PgnPart, board: chess.Board, faults: list[str | None]) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from merino.app.explorer import guard, tasks
 from merino.app.explorer.channel import Message
-from merino.app.explorer.games import course_of, pgn_of, read_game, read_text
+from merino.app.explorer.games import SIGNS, course_of, pgn_of, read_game, read_text
 from merino.app.explorer.state import JUDGE, MAX_TEXT, Fields, RequestError, ServerState
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
@@ -42,6 +42,7 @@ def start(_: Fields, state: ServerState) -> Message:
         "text": state.first_text,
         "file": None if state.games is None else state.games.name,  # of games, listed by GET /api/games
         "free": state.first_is_free,  # whether it is a position that breaks the rules
+        "signs": SIGNS,  # of moves, by their numbers
         "levels": _LEVELS,  # the Elo of each level to play at, None for full strength
     }
 

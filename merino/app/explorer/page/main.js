@@ -181,7 +181,7 @@ async function begin() {
     const [start] = await Promise.all([get("/api/start"), loadWeights()]);
     makeControls();
     makePlay(start.levels);
-    makeMoveList();
+    makeMoveList(start.signs);
     makeHelp(start);
     document.addEventListener("keydown", press);
     await first;

@@ -13,14 +13,14 @@ const node = (parent, { san = "", uci = "", comment = "", nags = [], before = ""
     children: [],
 });
 
-/** Append a move to a node, after the moves that are there; the new node, or the one with that move. */
-export function append(parent, move) {
-    const there = parent.children.find((child) => child.uci === move.uci);
-    if (there) return there;
+function add(parent, move) {
     const made = node(parent, move);
     parent.children.push(made);
     return made;
 }
+
+/** Append a move to a node, after the moves that are there; the new node, or the one with that move. */
+export const append = (parent, move) => parent.children.find((child) => child.uci === move.uci) ?? add(parent, move);
 
 /**
  * The tree of a list of moves: { san, uci, comment, nags, variations, before }, where a variation is a list in place of a
@@ -35,7 +35,7 @@ export function grown(moves, comment = "") {
 function graft(start, moves) {
     let parent = start;
     for (const move of moves) {
-        const main = append(parent, move);
+        const main = add(parent, move);
         for (const variation of move.variations ?? []) graft(parent, variation);
         parent = main;
     }

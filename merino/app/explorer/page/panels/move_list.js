@@ -5,13 +5,13 @@ import { afterPress } from "../base/flow.js";
 import { numbered, pathTo, promote, remove } from "../base/game.js";
 import { edit, goToNode, listen, redoEdit, state, undoEdit } from "../state/store.js";
 
-/** Numeric Annotation Glyphs of the PGN standard that have a sign. */
-const SIGNS = { 1: "!", 2: "?", 3: "!!", 4: "??", 5: "!?", 6: "?!" };
+const GRADES = 6; // the signs from ! to ?!, of which a move has one, come before all others
+let signs = {}; // by their numbers
 const heading = h("b");
 /** @type {any} */
 let commented = null; // the move that the comment is of which is being typed
 
-const signsOf = (move) => move.nags.map((nag) => SIGNS[nag] ?? ` $${nag}`).join("");
+const signsOf = (move) => move.nags.map((nag) => signs[nag] ?? ` $${nag}`).join("");
 const commentElement = (text) => (text ? h("span.comment", text) : null);
 
 function moveElements(move, ply, isFirst) {
@@ -81,7 +81,7 @@ function drawEditing() {
 /** Give the move on the board a sign in place of another, or take it away. */
 const sign = (nag) =>
     edit((move) => {
-        const others = move.nags.filter((each) => !(each in SIGNS));
+        const others = move.nags.filter((each) => each > GRADES);
         move.nags = move.nags.includes(nag) ? others : [...others, nag];
     });
 
@@ -101,7 +101,8 @@ function takeComment(event) {
     afterPress(byId("move-list"), () => edit(comment, node));
 }
 
-export function makeMoveList() {
+export function makeMoveList(known) {
+    signs = known;
     for (const signed of signButtons()) signed.onclick = () => sign(Number(signed.dataset.nag));
     const comment = byId("comment");
     comment.oninput = () => {

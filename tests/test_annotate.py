@@ -480,6 +480,7 @@ def test_comments_that_end_with_their_line_are_read_and_huge_signs_are_not() -> 
     assert (second.tags, second.line, second.result) == ({"Event": "2"}, 14, "*")
     assert [second.comment(part) for part in second.parts if second.comment(part)] == ["; *"]
     assert first.content + second.content == REST_OF_LINE.replace("1" * 11, "9" * 5000).encode()
+    assert first.content.endswith(b"1-0"), "what follows stands before the next game"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

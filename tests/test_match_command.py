@@ -402,8 +402,9 @@ def test_an_engine_that_hangs_behind_a_script_is_ended_too(tmp_path):
     while not (made.exists() and made.read_text().strip()):
         time.sleep(0.01)
     started.end()
-    child = Path("/proc") / made.read_text().strip()
+    child, until = Path("/proc") / made.read_text().strip(), time.monotonic() + 60
     while child.exists() and "State:\tZ" not in (child / "status").read_text():
+        assert time.monotonic() < until
         time.sleep(0.01)
 
 

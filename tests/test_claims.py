@@ -90,6 +90,7 @@ def claimed(fen: str, moves: str, score: int = 300, found: Mapping[str, tuple[st
         ("4q1k1/8/8/8/4N3/8/8/4R1K1 w - - 0 1", "Nc5 Qf8 Kg2", None),  # nothing falls
         ("4q1k1/5ppp/8/8/4N3/8/8/4R1K1 w - - 0 1", "Nf6+ gxf6 Rxe8+ Kg7", ("discovered attack", "Ne4 Re1 qe8", (6, 3))),
         ("8/P7/8/8/8/8/7k/K7 w - - 0 1", "a8=Q Kg1", ("promotion", "Pa7", (8, 1))),
+        ("r5k1/3q1ppp/8/8/P2Q4/4P3/5PPP/6K1 b - - 0 1", "Qxd4 exd4 Rxa4 Kf1", ("wins material", "Pa4", (1, 3))),
         ("4k3/2p5/p2p4/1pp5/B7/8/PPP5/4K3 b - - 0 1", "bxa4", ("takes", "Ba4", (3, 1))),
         ("r3k3/1pp5/p2p4/8/2p5/1B6/PPP5/4K3 w - - 0 1", "Bxc4 b5 Bd5", ("takes", "pc4", (1, 1))),
         ("4k3/1pp5/p2p4/8/B7/1P6/2P5/4K3 b - - 0 1", "b5 Kd2 bxa4 bxa4", ("trapped", "Ba4", (2, 4))),
@@ -217,6 +218,20 @@ def test_a_move_that_loses_the_piece_it_moves_says_so_first(reply, takes):
     assert (claim.kind, claim.side, claim.wins.pawns, claim.wins.ply) == ("takes", "black", 3, 1)
     assert claim.line == ({"Nxa6": "b8a6", "bxa6": "b7a6"}[takes],) and claim.fen.split()[1] == "b"
     assert (claim.proof.score_before.cp, claim.proof.score_after.cp) == (-300, -300)
+
+
+EXCHANGED = [
+    ("r5k1/3q1ppp/8/8/P7/4P3/5PPP/3Q2K1 w - - 0 1", "Qd4", "Qxd4 exd4 Rxa4"),
+    ("r5k1/5ppp/4p3/3q4/P7/8/3Q1PPP/6K1 w - - 0 1", "Qxd5", "exd5 h3 Rxa4"),
+]
+
+
+@pytest.mark.parametrize(("fen", "played", "reply"), EXCHANGED)
+def test_what_is_lost_is_named_and_not_what_is_exchanged(fen, played, reply):
+    found, first = mistake(fen, played, ("h3 h6", 50), (f"{reply} Kf1", 300), otherwise=-300), reply.split()[0]
+    assert found.text.startswith(
+        f"material lost: {played} exchanges queens and loses a pawn: 1...{first} (1...{first} 2"
+    )
 
 
 def test_a_loss_too_small_for_the_material_is_not_explained_by_it():

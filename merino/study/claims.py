@@ -10,9 +10,9 @@ ends must find that difference again. What belongs to the mover comes first.
 What does not pass is not said.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import chess
@@ -150,7 +150,7 @@ class Prover:
         if lost and min(net, net + more) >= tactics.MIN_GAIN and _is_worth(net, loss, best, own):
             said = _of_played(lost, played, best, own)
             if said is not None:
-                yield said, self._name(lost, is_missed=False), own
+                yield said, self._name(said, is_missed=False), own
         if won and more + net >= tactics.MIN_GAIN and taken <= 0 and _is_worth(more + net, loss, best, own):
             yield won, self._name(won, is_missed=True), best
         if best.score == 0 and own.score > 0 and (claim := self._draw(best)) is not None:
@@ -271,20 +271,27 @@ def _is_worth(pawns: int, loss: int, best: Course, own: Course) -> bool:
 def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course) -> schema.ClaimReport | None:
     """A claim about the reply, whose sentence says what the move loses by it if it is the man just moved that falls.
 
-    None where the move has taken something, so that what is lost in the end cannot be named.
+    That man may be exchanged, and something else lost. None where the move has taken something, so that what is lost in
+    the end cannot be named.
     """
     move, board = as_chess_move(played, best.start.chess960), best.boards[0]
-    is_own = claim.kind in ("takes", "wins material") and chess.parse_square(claim.pieces[0].square) == move.to_square
-    if not is_own:
-        return None if board.is_capture(move) and claim.kind == "wins material" else claim
     line = Course(own.start, own.start.copy().push_all(claim.line), own.score)  # `own`, or another one as good
+    falls = move.to_square in (
+        claim.pieces and chess.parse_square(claim.pieces[0].square),
+        tactics.taken_on(line.boards[0], line.made[0]),
+    )
+    if claim.kind not in ("takes", "wins material") or not falls:
+        return None if board.is_capture(move) and claim.kind == "wins material" else claim
     given, taken = tactics.exchanged(board, line.boards[-1], best.side)
     if not given:
         return None
-    is_the_man = given.total() == 1 and board.piece_type_at(move.from_square) in given
-    lost = f"the {chess.piece_name(next(iter(given)))}" if is_the_man else phrases.listed(given)
-    price = f" for {phrases.listed(taken)}" if taken else ""
-    return replace(claim, text=f"{board.san(move)} loses {lost}{price}: {line.opening}")
+    kind = tactics.kind_at(board, move.from_square)
+    lost = f"the {chess.piece_name(kind)}" if given.total() == given[kind] == 1 else phrases.listed(given)
+    lost = f"{lost} for {phrases.listed(taken)}" if taken else lost
+    if kind in given:
+        return replace(claim, text=f"{board.san(move)} loses {lost}: {line.opening}")
+    text = f"{board.san(move)} exchanges {chess.piece_name(kind)}s and loses {lost}: {line.opening}"
+    return replace(claim, kind="wins material", text=text)
 
 
 def rules() -> dict[str, str]:
@@ -335,7 +342,7 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
     What terms make of a kind is shared by the places where it holds.
     """
     for kind, fact in places.FACTS.items():
-        cp = _by_terms(here, there, mover, lambda name, kind=kind: kind in phrases.counted(name))
+        cp = _by_terms(here, there, mover, [name for name in here.terms if kind in phrases.counted(name)])
         held = [
             (end, found, is_played, owner)
             for end, other, is_played in ((here, there, True), (there, here, False))
@@ -352,9 +359,9 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
     yield from _mobility(here, there, mover)
 
 
-def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, is_named: Callable[[str], bool]) -> float:
-    """The centipawns that the mover has more at the end of the better line by terms of some names, usual at both."""
-    cp = sum(there.terms[name] - here.terms[name] for name in here.terms if name in there.terms and is_named(name))
+def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, names: Sequence[str]) -> float:
+    """The centipawns that the mover has more at the end of the better line by these terms, as far as usual at both."""
+    cp = sum(there.terms[name] - here.terms[name] for name in names if name in there.terms)
     return cp if mover else -cp
 
 
@@ -379,7 +386,8 @@ def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Ca
         squares, others = (places.reach(*end) for end in ends)
         is_own = piece.color == mover
         fewer, more = (squares, others) if is_own else (others, squares)
-        by_terms = _by_terms(here, there, mover, partial(phrases.counts_squares_of, piece.piece_type))
+        names = [name for name in here.terms if phrases.counts_squares_of(piece.piece_type, name)]
+        by_terms = _by_terms(here, there, mover, names)
         worth = _worth(by_terms, origin, is_own, here, there)
         if not worth or more - fewer < places.LESS_MOBILE or 2 * fewer > more:
             continue

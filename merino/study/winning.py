@@ -211,6 +211,8 @@ def _by_taking(course: Course, gain: schema.GainReport) -> _Named | None:
     if square is None or gain.ply > SIMPLE or not gain.pawns <= tactics.exchange(board, square, course.side) + 1:
         return None
     taken, _ = _exchanged(course, gain)
+    if tactics.kind_at(board, square) not in taken:
+        return None  # that is exchanged, and something else won
     is_free = tactics.men(board, course.side) == tactics.men(course.boards[gain.ply], course.side)
     if is_free and taken.total() == 1:
         return (square,), f"{course.opening} takes the {tactics.piece_name(board, square)} for nothing"
@@ -263,9 +265,11 @@ def _by_discovery(course: Course, gain: schema.GainReport) -> _Named | None:
     move, board = course.made[0], course.boards[0]
     for slider, target in tactics.discovered_by(board, move):
         if _takes(course, gain, [target]) or board.piece_type_at(target) == chess.KING:
-            said = f"the attack of the {tactics.piece_name(board, slider)} on the {tactics.piece_name(board, target)}"
-            named = (move.from_square, slider, target)
-            return named, f"{course.opening} uncovers {said} and wins {_spoils(course, gain)}"
+            by, named = f"by the {tactics.piece_name(board, slider)}", (move.from_square, slider, target)
+            is_check = board.piece_type_at(target) == chess.KING
+            said = f"uncovers an attack {by} on the {tactics.piece_name(board, target)}"
+            said = f"is discovered check {by}" if is_check else said
+            return named, f"{course.opening} {said} and wins {_spoils(course, gain)}"
     return None
 
 
@@ -279,14 +283,19 @@ def _by_trapping(course: Course, gain: schema.GainReport) -> _Named | None:
 
 def _by_anything(course: Course, gain: schema.GainReport) -> _Named | None:
     """What falls in the line, where none of the others holds."""
-    falls = [(origin, kind) for ply, origin, kind in course.falls if ply <= gain.ply]
+    taken, _ = _exchanged(course, gain)
+    fallen = [fall for fall in course.falls if fall[0] <= gain.ply]
+    falls = [fall for fall in fallen if fall[2] in taken] or fallen
     if not falls:
         return None
-    largest = max(falls, key=lambda fall: tactics.WORTH[fall[1]])[0]
-    spoils, first = _spoils(course, gain), tactics.piece_name(course.boards[0], falls[0][0])
+    spoils, verb = _spoils(course, gain), "wins"
+    if fallen[0] not in falls and fallen[0][0] == 1:
+        verb = f"exchanges {chess.piece_name(fallen[0][2])}s and wins"
+    _, square, kind = falls[0]
+    first = tactics.placed(kind, square)
     if len(falls) == 1 or spoils.startswith(f"the {first}"):
-        return (falls[0][0] if spoils.startswith(f"the {first}") else largest,), f"{course.opening} wins {spoils}"
-    return (falls[0][0],), f"{course.opening} wins {spoils}: the {first} falls first"
+        return (square,), f"{course.opening} {verb} {spoils}"
+    return (square,), f"{course.opening} {verb} {spoils}: the {first} falls first"
 
 
 # The kinds of claims about material, in the order in which they are tried.

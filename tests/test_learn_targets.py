@@ -166,6 +166,7 @@ def test_the_median_of_scores_without_a_fraction_says_their_unit(tmp_path, evals
         ("-0.57\n17/22 520 671767", 57),
         (" 0/1 8 40000", pgn_tokens.NO_SCORE),
         ("+0.57 and 17/28", pgn_tokens.NO_SCORE),
+        ("+0.57 17 583", pgn_tokens.NO_SCORE),
         ("+0.57", pgn_tokens.NO_SCORE),
     ],
 )

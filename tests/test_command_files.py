@@ -1,6 +1,7 @@
 """Every command that takes the name of a file ends with one line about a name that is none, and waits for nothing."""
 
 import errno
+import json
 import os
 import socket
 from pathlib import Path
@@ -15,6 +16,30 @@ from merino.core.common.command import CommandError
 from tests.pipes import named_pipes
 
 pytestmark = named_pipes
+
+GOOD = '[Result "{}"]\n\n1. e4 {{[%eval 0.3]}} e5 {{[%eval 0.2]}} 2. {} {{[%eval 0.1]}} Nc6 {{[%eval 0.2]}} {}\n\n'
+GAMES = "".join(GOOD.format(result, move, result) for move in ("Nf3", "f4", "d4", "Ke3") for result in ("1-0", "0-1"))
+# Commands that read such games, two of them faulty, and have --json.
+READ = (
+    "positions ?",
+    "net gen1 --positions ?",
+    "learn ? --no-match",
+    "match default default --games 2 --nodes 9 --openings ?",
+    "gauntlet default default,name=B --games 2 --nodes 9 --openings ?",
+    "round-robin default default,name=B --games 2 --nodes 9 --openings ?",
+)
+
+
+@pytest.mark.parametrize("line", READ)
+def test_what_is_left_out_of_a_file_is_said_in_text_and_json(line, tmp_path, capsys):
+    (path := tmp_path / "games.pgn").write_text(GAMES)
+    assert main([*line.replace("?", str(path)).split(), "--json"]) == 0
+    shown, first = capsys.readouterr(), ["line 27: 'Ke3' is not a legal move here", "line 31: 'Ke3' is not"]
+    (row,) = (row for row in json.loads(shown.out)["left_out"] if row["why"] == "unreadable")
+    assert row["count"] == 2 and [there[: len(here)] for there, here in zip(row["first"], first, strict=True)] == first
+    said = " ".join(shown.err.split())
+    assert f"games.pgn: 2 {row['what']}s left out, unreadable: {first[0]}; {first[1]}" in said
+
 
 # A word of each, and the value of each option, that names a file to be read: `?` here.
 LINES = (

@@ -347,24 +347,26 @@ def test_names_with_quotes_stay_one_value_in_a_study() -> None:
 def test_games_through_a_pipe_make_no_exercises(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: [exercise()])
     place = tmp_path / "p.json"
+    (played := tmp_path / "games.pgn").write_text(GAME)
+    player = games.games_of_player(played, "Me")
     with (
         pipe_with(GAME.encode()) as pipe,
         pytest.raises(StudyError, match=rf"'/dev/fd/{pipe}' can be read only once: exercises need a file"),
     ):
-        drill.practice_from(Path(f"/dev/fd/{pipe}"), "Me", place, 1, lambda: fail)
-    (played := tmp_path / "games.pgn").write_text(GAME)
-    assert drill.practice_from(played, "Me", place, 1, lambda: fail).exercises == (exercise(),)
+        drill.practice_from(Path(f"/dev/fd/{pipe}"), player, place, 1, lambda: fail)
+    assert drill.practice_from(played, player, place, 1, lambda: fail).exercises == (exercise(),)
 
 
 def test_what_was_practised_stays_where_new_games_have_no_mistake(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: [])
     (played := tmp_path / "games.pgn").write_text(GAME)
+    player = games.games_of_player(played, "Me")
     with pytest.raises(StudyError, match="no exercises: 1 game of 'Me' without a mistake"):
-        drill.practice_from(played, "Me", tmp_path / "p.json", 1, lambda: fail)
+        drill.practice_from(played, player, tmp_path / "p.json", 1, lambda: fail)
     old = drill.Practice("other Me 1", (exercise(),))
     old.review(exercise(), True, NOW)
     old.save(tmp_path / "p.json")
-    assert drill.practice_from(played, "Me", tmp_path / "p.json", 1, lambda: fail).exercises == (exercise(),)
+    assert drill.practice_from(played, player, tmp_path / "p.json", 1, lambda: fail).exercises == (exercise(),)
 
 
 def fail(*_: object) -> list[Line]:

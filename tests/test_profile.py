@@ -104,7 +104,8 @@ def test_games_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     found = games_of_player(path, "A")
     assert found.faulty == 1 and len(found.games) == 1
     said = r".+\.pgn: 1 game left out, unreadable: line \d+: 'Ke3' is not a legal move here"
-    assert re.fullmatch(rf"{said}; .+\.pgn: 1 game left out, without moves: line \d+", found.left_out)
+    lines = "; ".join(found.left_out.lines())
+    assert re.fullmatch(rf"{said}; .+\.pgn: 1 game left out, without moves: line \d+", lines)
 
 
 def test_clocks_and_ratings_beyond_all_bounds_are_read(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_a_player_of_variants_alone_learns_what_is_wrong(tmp_path: Path) -> None
         games_of_player(path, "A")
     path.write_text("".join(games))
     found = games_of_player(path, "A")
-    assert len(found.games) == 1 and "2 games left out, unreadable: line 9: 'Atomic'" in found.left_out
+    assert len(found.games) == 1 and "2 games left out, unreadable: line 9: 'Atomic'" in "".join(found.left_out.lines())
 
 
 def test_a_game_of_two_players_of_one_name_counts_once(tmp_path: Path) -> None:

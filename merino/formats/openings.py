@@ -29,6 +29,7 @@ from merino.formats.sources import NO_MOVES, Fault, LeftOut, SourceError, plain_
 
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
+NO_TASK = "without bm, am or dm"
 OVER = "the game is already over"
 _LINE = re.compile(
     r"(?P<fen>(?:\S+\s+){3}[^\s;]+)(?:\s+(?P<counters>\d+(?:\s+\d+|$))(?![^\s;]))?[\s;]*(?P<rest>.*)", re.ASCII
@@ -217,14 +218,17 @@ def read_task(line: str, name: str) -> EpdTest | None:
     return EpdTest(operations.get("id", name), position, best, avoid, int(mate) if mate else None)
 
 
-def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
-    """The positions of an EPD file that set a task, and the faults of other lines; raises SourceError."""
-    tasks, faults = list[EpdTest](), list[str]()
+def read_tasks(path: Path) -> tuple[list[EpdTest], list[Fault]]:
+    """The positions of an EPD file that set a task, and why other lines do not; raises SourceError."""
+    tasks, faults = list[EpdTest](), list[Fault]()
     for number, line in enumerate(text_of(read_text(path), path, "replace").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         try:
-            tasks += filter(None, [read_task(line, f"line {number}")])
+            if (task := read_task(line, f"line {number}")) is not None:
+                tasks.append(task)
+            else:
+                faults.append(Fault(number, why=NO_TASK))
         except (MoveRejected, ValueError) as error:
-            faults.append(f"{path}:{number}: {error}")
+            faults.append(Fault(number, str(error)))
     return tasks, faults

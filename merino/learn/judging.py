@@ -9,7 +9,7 @@ The report is a summary, also as text, and the record that `merino plot` draws.
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from merino.core.common import files, sealed, text
 from merino.eval.linear import family, registry
 from merino.eval.linear.phases import SUFFIXES, column_names, phases_of
 from merino.eval.material import FULL_BOARD
+from merino.formats.sources import LeftOut
 from merino.learn import fitting, reading, rescoring
 from merino.learn import sample as samples
 from merino.learn.fitting import ACCEPTED_Z, FitProblem, Fitted
@@ -144,7 +145,7 @@ class Summary:
     validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
     `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
     `tried` are the shares of the step that were compared by heats, and `ranks` says how the weights rank moves, if it
-    was measured.
+    was measured. `left_out` is what `LeftOut.as_json` gives.
     """
 
     games: int
@@ -175,6 +176,7 @@ class Summary:
     match: dict[str, Any] | None = None
     tried: tuple[Tried, ...] = ()
     ranks: Ranks | None = None
+    left_out: dict[str, Any] = field(default_factory=lambda: LeftOut().as_json())
 
     def as_json(self) -> dict[str, object]:
         """Plain data for `json.dumps`; an infinite Elo is null."""
@@ -182,7 +184,7 @@ class Summary:
             asdict(each) | {name: sealed.finite(getattr(each, name)) for name in ("elo", "elo_error")}
             for each in self.tried
         ]
-        return asdict(self) | {"installed": self.in_use, "tried": tried}
+        return asdict(self) | {"installed": self.in_use, "tried": tried} | self.left_out
 
 
 def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
@@ -323,6 +325,7 @@ def judge_fit(
         reading_seconds=data.seconds,
         tried=tried,
         ranks=ranks,
+        left_out=data.left_out.as_json(),
     )
     record = record_of(data.sample, learned, summary, request, terms) if wants_record else None
     return Judged(request, terms, learned, summary, record)

@@ -321,6 +321,7 @@ class TrainingData:
     start: np.ndarray
     sample: samples.Sample
     games: int
+    left_out: sources.LeftOut
     moves: rescoring.Moves | None
     began: float
     seconds: float
@@ -365,7 +366,8 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
             "is used only if it wins a match."
         )
     taken, moves = samples.split(found.rows, request.settings), moves_to_rank(request, paths, teacher)
-    return TrainingData(request, terms, start, taken, found.games, moves, began, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return TrainingData(request, terms, start, taken, found.games, found.left_out, moves, began, seconds)
 
 
 def prepared(

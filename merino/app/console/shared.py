@@ -23,6 +23,7 @@ from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
 
 if TYPE_CHECKING:
     from merino.core.common import work
+    from merino.formats.sources import LeftOut
     from merino.learn.improve.rounds import RoundPlan
 
 Say = Callable[[str], object]
@@ -328,6 +329,12 @@ def add_quiet(parser: Parser) -> None:
 def unless_quiet(say: Say, is_quiet: bool) -> Say:
     """What prints remarks: `say`, or after --quiet what drops them."""
     return (lambda _: None) if is_quiet else say
+
+
+def say_left_out(left_out: "LeftOut", is_quiet: bool = False) -> None:
+    """Print what readers left out of files on standard error, nothing after --quiet."""
+    for line in () if is_quiet else left_out.lines():
+        print(line, file=sys.stderr)
 
 
 class _Nowhere(io.StringIO):

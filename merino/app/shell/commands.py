@@ -175,9 +175,9 @@ def epd(arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     limits = shared.asked_limits(args)
     limits = Limits(movetime=shared.DEFAULT_POSITION_MS) if limits == Limits() else limits
-    tasks, faults = openings.read_tasks(args.file)
-    for fault in faults:
-        print(fault, file=sys.stderr)
+    (tasks, faults), left_out = openings.read_tasks(args.file), sources.LeftOut()
+    left_out.add(args.file, faults, "line")
+    shared.say_left_out(left_out)
     searcher = explaining.searcher_of(
         explaining.evaluation_of(args.weights, net=args.evalfile), args.hash, args.threads
     )
@@ -191,7 +191,7 @@ def epd(arguments: list[str]) -> int:
         print(_row(number, task, result, since), flush=True)
     mean = f", mean depth of the solution {at_depth / solved:.1f}" if solved else ""
     print(f"{solved} of {len(tasks)} solved{mean}")
-    return 1 if faults else 0
+    return int(any(fault.why == sources.UNREADABLE for fault in faults))
 
 
 def solve(searcher: Searcher, task: openings.EpdTest, limits: Limits) -> tuple[SearchResult, Line | None]:

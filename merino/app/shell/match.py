@@ -125,7 +125,7 @@ def _tournament(kind: report.Schedule, sentence: str, words: Sequence[str]) -> i
     if pool:
         text = f"{report.pool_table(names[: len(versions)], names[len(versions) :], tallies, rows)}\n\n{text}"
     lost_by = {f"{names[first]} - {names[second]}": report.faults(tally) for (first, second), tally in tallies.items()}
-    _show(args, "\n" + text, {"ratings": [asdict(row) for row in rows], "faults": lost_by})
+    _show(args, "\n" + text, {"ratings": [asdict(row) for row in rows], "faults": lost_by} | match.left_out.as_json())
     return ended(args, match.interrupted, fault)
 
 

@@ -72,8 +72,7 @@ def run_positions(arguments: Sequence[str]) -> int:
             plain, lines = _as_plain(counts), [*_lines(counts)]
         else:
             plain, lines = _convert(files, asked.out, asked, left_out)
-    for line in () if args.quiet else left_out.lines():
-        print(line, file=sys.stderr)
+    shared.say_left_out(left_out, args.quiet)
     print(json.dumps(plain | left_out.as_json()) if args.json else "\n".join(lines))
     return 0
 

@@ -1,7 +1,6 @@
 """`merino net` and `merino account`: a net's shape, training and values of the pieces, and the terms nearest to it."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -76,9 +75,11 @@ def run_net(arguments: Sequence[str]) -> int:
     parser.add_argument("--stats", type=shared.file_path, metavar="FILE.pgn", help=sentence)
     shared.add_json(parser)
     args = parser.parse_args(arguments)
-    path, net, positions = families.find_net(args.file), families.load_net(args.file), positions_of(args.positions)
+    path, net, left_out = families.find_net(args.file), families.load_net(args.file), sources.LeftOut()
+    positions = positions_of(args.positions, left_out)
     means, own = piece_means(net, positions), piece_means(net, positions, own=True) if net.has_attributed else []
-    regression = _by_regression(args.stats) if args.stats else None
+    regression = _by_regression(args.stats, left_out) if args.stats else None
+    shared.say_left_out(left_out)
     if args.json:
         found = {
             "file": str(path),
@@ -88,7 +89,7 @@ def run_net(arguments: Sequence[str]) -> int:
             "own_values": [mean._asdict() for mean in own],
             "regression": regression,
         }
-        print(json.dumps(found))
+        print(json.dumps(found | left_out.as_json()))
         return 0
     print(f"{path}\n{net.describe(MAX_WIDTH)}\n\nvalue of pieces by removal, in pawns: mean and standard deviation")
     _print_means(means)
@@ -105,25 +106,17 @@ def run_net(arguments: Sequence[str]) -> int:
     return 0
 
 
-def positions_of(path: Path | None) -> np.ndarray:
+def positions_of(path: Path | None, left_out: sources.LeftOut) -> np.ndarray:
     """The positions to describe a net by, POSITION[n]: some of a file, or the usual ones."""
     if path is None:
         return np.concatenate([parse_fen(fen) for fen in bench.POSITIONS])
-    return packed.unpack(packed_files.evenly(_records_of(path), MAX_POSITIONS))
+    return packed.unpack(packed_files.evenly(packed_files.all_positions(path, left_out), MAX_POSITIONS))
 
 
-def _records_of(path: Path) -> np.ndarray:
-    """The packed positions of a file, PACKED[n]; prints what it has left out."""
-    records = packed_files.all_positions(path, left_out := sources.LeftOut())
-    for line in left_out.lines():
-        print(line, file=sys.stderr)
-    return records
-
-
-def _by_regression(path: Path) -> dict[str, float | None]:
+def _by_regression(path: Path, left_out: sources.LeftOut) -> dict[str, float | None]:
     """The values of the pieces in the games of a file, a pawn being 1, by the letters of the pieces."""
     request = games.PointsRequest()
-    source = games.read_source(path, request, lambda *_: None, sources.LeftOut())
+    source = games.read_source(path, request, lambda *_: None, left_out)
     found, _ = values.values_of(games.sets_of([source], request)[0], request)
     if not found:
         raise sources.SourceError(f"'{path}' holds too few decided games for a regression")
@@ -167,8 +160,10 @@ def run_account(arguments: Sequence[str]) -> int:
         shared.check_apart([args.out], [args.positions, families.find_net(args.net)], "account")
     net = families.load_net(args.net)
     assert isinstance(net, NetEvaluation)
+    left_out = sources.LeftOut()
     if args.positions:
-        records = _records_of(args.positions)
+        records = packed_files.all_positions(args.positions, left_out)
+        shared.say_left_out(left_out)
         step = -(-len(records) // MAX_FITTED)
         account = accounts.whole_account(net, packed.unpack(records[::step]), args.positions.name)
     elif (found := accounts.account_for(net)) is not None:
@@ -177,7 +172,8 @@ def run_account(arguments: Sequence[str]) -> int:
         raise CommandError(f"'{args.net}' has no account yet: fit one with --positions FILE --out FILE")
     if args.out:
         shared.write_output(args.out, accounts.content_of(account), "account")
-    print(json.dumps(asdict(account)) if args.json else "\n".join(map(in_one_line, _account_rows(account))))
+    plain = asdict(account) | left_out.as_json()
+    print(json.dumps(plain) if args.json else "\n".join(map(in_one_line, _account_rows(account))))
     return 0
 
 

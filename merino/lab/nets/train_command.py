@@ -114,8 +114,7 @@ def _train(
             records = position_blocks.training_positions(
                 found, out.parent, lambda path: partial(show, f"Reading {path.name}"), left_out
             )
-        for line in () if is_quiet else left_out.lines():
-            print(line, file=sys.stderr)
+        shared.say_left_out(left_out, is_quiet)
         with records:
             settings = _settings(request, settings, asked, records, start)
             about = sealed.writable({"files": [path.name for path in found]})

@@ -31,7 +31,7 @@ from merino.engine.search import choice, limits
 from merino.eval.families import default
 from merino.eval.linear.family import LinearEvaluation
 from merino.formats import pgn_text, sources
-from merino.lab.people.games import PlayerGame, PlayerGames, folded, games_of_player
+from merino.lab.people.games import PlayerGame, PlayerGames, folded
 from merino.learn.rescoring import Rescore
 from merino.study import annotation, claims, errors
 from merino.study.judge import STRONGEST, Judge
@@ -275,11 +275,7 @@ def as_anki(exercises: Sequence[Exercise]) -> str:
 
 
 class OtherPlayerError(errors.StudyError):
-    """A file that keeps the practice of somebody else than `player`."""
-
-    def __init__(self, sentence: str, player: str) -> None:
-        super().__init__(sentence)
-        self.player = player
+    """A file that keeps the practice of somebody else."""
 
 
 def scheduling() -> ModuleType:
@@ -375,20 +371,19 @@ def renewed(old: Practice | None, made_from: str, exercises: Sequence[Exercise])
 
 def practice_from(
     games: Path,
-    wanted: str,
+    player: PlayerGames,
     place: Path,
     most: int,
     judge: Callable[[], Judge],
     judged_by: str = STRONGEST,
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Practice:
-    """The exercises of a player, from the file `place` if it has them, else found now and kept there.
+    """The exercises of the player of these games, from the file `place` if it has them, else found and kept there.
 
     `judge` makes the judge of the name `judged_by`, where that is needed. Raises StudyError, also if there is none or
     the games come through a pipe, OtherPlayerError if the file keeps the practice of somebody else, SourceError and
     OSError.
     """
-    player = games_of_player(games, wanted)
     if sources.is_passing(games):
         raise errors.StudyError(
             f"{sources.name_of(games, quoted=True)} can be read only once: exercises need a file that keeps the games"
@@ -401,12 +396,11 @@ def practice_from(
     other = " ".join(old.made_from.split(" ")[1:-1]) if old is not None and old.cards else ""  # who has practised
     if other and folded(other) != folded(player.name):
         sentence = f"'{place}' keeps the practice of '{other}'; '{player.name}' needs another file: --progress FILE"
-        raise OtherPlayerError(sentence, player.name)
+        raise OtherPlayerError(sentence)
     practice = renewed(old, made_from, exercises_of(player, default(), judge(), most, report))
     if not practice.exercises:
-        count, more = counted(player.count, "game"), player.left_out and f"; {player.left_out}"
-        raise errors.StudyError(
-            f"no exercises: {count} of '{player.name}' without a mistake where one move is best{more}"
-        )
+        count = counted(player.count, "game")
+        none = f"no exercises: {count} of '{player.name}' without a mistake where one move is best"
+        raise errors.StudyError("; ".join([none, *player.left_out.lines()]))
     practice.save(place)
     return practice

@@ -16,6 +16,7 @@ from merino.core.common.terminal import Progress
 from merino.engine.notation.san import MoveRejected
 from merino.engine.search.limits import DEFAULT_HASH_MB
 from merino.lab.people import drill
+from merino.lab.people.games import games_of_player
 from merino.study import claims
 from merino.study.judge import STRONGEST, Judge, judge_of
 
@@ -44,7 +45,9 @@ def run_drill(arguments: Sequence[str]) -> int:
 def _drill(args: argparse.Namespace, place: Path, judge: Callable[[], Judge]) -> int:
     with Progress(shared.progress_stream(args.quiet)) as show, files.writing(command.CommandError, place):
         judged_by = args.judge or STRONGEST
-        practice = drill.practice_from(args.file, args.player, place, args.most, judge, judged_by, show)
+        player = games_of_player(args.file, args.player)
+        shared.say_left_out(player.left_out, args.quiet)
+        practice = drill.practice_from(args.file, player, place, args.most, judge, judged_by, show)
     for path, written in ((args.pgn, drill.as_pgn), (args.anki, drill.as_anki)):
         if path is not None:
             shared.write_output(path, written(practice.exercises).encode(), "drill")

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from unicodedata import normalize
@@ -67,7 +67,7 @@ class PlayerGames:
     name: str  # as the file spells it
     games: tuple[PlayerGame, ...]
     faulty: int
-    left_out: str = ""  # sentences about these and the games without moves
+    left_out: sources.LeftOut = field(default_factory=sources.LeftOut)  # these, and the games without moves
 
     @property
     def count(self) -> int:
@@ -116,11 +116,10 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
                         found.setdefault(name, []).append(game)
     name, left_out = _who(wanted, counts, path), sources.LeftOut()
     left_out.add(path, faults.get(name, []))
-    sentence = "; ".join(left_out.lines())
-    if name not in found and sentence:
-        raise StudyError(f"'{path}': no game of '{name}' can be read; {sentence}")
+    if name not in found:
+        raise StudyError("; ".join([f"'{path}': no game of '{name}' can be read", *left_out.lines()]))
     unreadable = [fault for fault in faults.get(name, []) if fault.why == sources.UNREADABLE]
-    return PlayerGames(name, tuple(found.get(name, ())), len(unreadable), sentence)
+    return PlayerGames(name, tuple(found.get(name, ())), len(unreadable), left_out)
 
 
 def folded(name: str) -> str:

@@ -28,33 +28,34 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
-    """The profile of a `player` of games, as `merino profile --json` has it."""
+    """The profile of a `player` of games, as `merino profile --json` has it; what is left out is in sentences."""
     most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
     with _studying(fields, state, stop) as (path, _, judge):
         player = games_of_player(path, fields.text("player"))
         found = profile_of(player, most, judge, partial(_progressed, say, stop))
-    return {"type": "done", "profile": as_object(found)}
+    return {"type": "done", "profile": as_object(found) | {"left_out": "; ".join(found.left_out.lines())}}
 
 
 def practise(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     most, progressed = fields.number("most", 1, drill.MAX_EXERCISES), partial(_progressed, say, stop)
     with _studying(fields, state, stop) as (path, named, judge):
+        player = games_of_player(path, fields.text("player"))
 
         def practice_at(place: Path) -> tuple[Path, drill.Practice]:
             with files.writing(RequestError, place):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with files.held(place):
-                    player, count = fields.text("player"), most or drill.MAX_EXERCISES
+                    count = most or drill.MAX_EXERCISES
                     return place, drill.practice_from(path, player, place, count, lambda: judge, judge.name, progressed)
 
         try:
             place, found = practice_at(drill.progress_file(named))
-        except drill.OtherPlayerError as error:
-            own = named.with_name(f"{named.name}.{_safe(folded(error.player))}")
+        except drill.OtherPlayerError:
+            own = named.with_name(f"{named.name}.{_safe(folded(player.name))}")
             place, found = practice_at(drill.progress_file(own))
     _practices(state)[str(place)] = found
-    about = {"practice": str(place), "attempts": drill.ATTEMPTS, "keeps": _keeps_progress()}
+    about = {"practice": str(place), "attempts": drill.ATTEMPTS, "keeps": _keeps_progress()} | player.left_out.as_json()
     return {"type": "done", **about, **_standing(found)}
 
 

@@ -25,6 +25,7 @@ from merino.engine.search import known_openings
 from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
 from merino.eval.linear.compiled import stages_of
 from merino.eval.material import FULL_BOARD
+from merino.formats.sources import LeftOut
 from merino.lab.people.games import MAX_CHOICES, Choices, PlayerGame, PlayerGames, choices_of, games_of_player
 from merino.match.statistics import t_95, wilson_interval
 from merino.study import annotation, errors
@@ -173,11 +174,13 @@ class Profile:
     openings: tuple[OpeningRecord, ...]
     mistakes: MistakeCounts
     faulty: int  # games that could not be read
-    left_out: str  # sentences about them and the games without moves, "" if there are none
+    left_out: LeftOut  # these, and the games without moves
 
 
 def as_object(value: Any) -> Any:
     """A profile, or a part of one, as JSON data: expected scores and their losses are shares of a point."""
+    if isinstance(value, LeftOut):
+        return value.as_json()["left_out"]
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, tuple):
@@ -227,11 +230,9 @@ def profile_of(
     """
     choices = choices_of(player, most)
     if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
-        raise errors.StudyError(
-            f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
-            f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
-            f"{player.left_out and f'; {player.left_out}'}"
-        )
+        few = f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
+        few += f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
+        raise errors.StudyError("; ".join([few, *player.left_out.lines()]))
     losses = losses_of(player, choices, judge, partial(report, "Judging moves"))
     found = mistakes_of(player, choices, losses, judge, partial(report, "Looking into mistakes"))
     moves = JudgedMoves(choices, losses, np.isin(np.arange(len(choices)), [mistake.index for mistake in found]))

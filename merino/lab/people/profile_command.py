@@ -33,6 +33,7 @@ def run_profile(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     with terminal.Progress(shared.progress_stream(args.quiet)) as show:
         found = profile(args.file, args.player, args.positions, judge=args.judge, progressed=show)
+    shared.say_left_out(found.left_out, args.quiet)
     print(json.dumps(as_object(found)) if args.json else render(found, args.file))
     return 0
 
@@ -59,8 +60,6 @@ def render(profile: Profile, file: Path) -> str:
     rating = "" if profile.rating is None else f", rating {profile.rating}"
     amount = f"{text.counted(profile.games, 'game')}, {text.counted(profile.moves, 'move')} after the opening"
     lines = [f"{profile.player}{rating}: {amount}, judged by {profile.judge}"]
-    if profile.left_out:
-        lines.append(profile.left_out)
     parts = {
         "What to work on": list(_lessons(profile, file)),
         "What your moves lose: of a point a move; a mistake loses a tenth or more": list(_groups(profile.parts)),

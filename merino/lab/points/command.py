@@ -33,8 +33,7 @@ def run_points(arguments: Sequence[str]) -> int:
         shared.check_apart([args.matrix, args.plot], files, "points")
         with terminal.Progress(stream) as show:
             sources = [games.read_source(path, request, show, left_out) for path in files]
-        for line in () if args.quiet else left_out.lines():
-            print(line, file=sys.stderr)
+        shared.say_left_out(left_out, args.quiet)
         sets, smaller = games.sets_of(sources, request)
     if smaller and not args.quiet:
         print(f"smaller sets, not shown (--min-games, --top): {smaller}", file=sys.stderr)

@@ -23,6 +23,7 @@ from merino.core.common.text import counted
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
 from merino.formats.openings import OpeningError
+from merino.formats.sources import LeftOut
 from merino.lab import pictures
 from merino.lab.tune import parameters, rules, simulator, tuning
 from merino.lab.tune.methods import METHODS
@@ -246,7 +247,7 @@ def _tune(args: argparse.Namespace) -> int:
     """Begin a tune and play it, or continue it if the same command was interrupted, or by its file alone."""
     if args.file.suffix == ".npz":
         with shared.holding_output(args.file, "spsa"):
-            return _play(load_tune(args.file), args.file, args)
+            return _play(load_tune(args.file), args.file, args, LeftOut())
     path = args.state or args.file.parent / f"{args.file.stem}.tune.npz"
     rows, engine, identity = _parameters(args, "tune")
     asked = options.given(vars(args), Configuration) | options.given(
@@ -267,14 +268,13 @@ def _tune(args: argparse.Namespace) -> int:
     )
     with shared.holding_output(path, "spsa"):
         if files.is_there(path):
-            return _play(load_tune(path, wanted), path, args)
+            return _play(load_tune(path, wanted), path, args, LeftOut())
         file = _evaluation_file(path, wanted)
         if wanted.needs_file and files.is_there(file):
             raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
         left_out = tuning.check_openings(wanted)  # or its file would refuse the tune with the right ones
-        for line in () if args.quiet else left_out.lines():
-            print(line, file=sys.stderr)
-        return _play(Tune.new(wanted), path, args)
+        shared.say_left_out(left_out, args.quiet)
+        return _play(Tune.new(wanted), path, args, left_out)
 
 
 def _replay(args: argparse.Namespace) -> int:
@@ -298,7 +298,7 @@ def _say_of(args: argparse.Namespace) -> Say:
     return lambda line: print(line, flush=True, file=sys.stderr if args.json else sys.stdout)
 
 
-def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
+def _play(tune: Tune, path: Path, args: argparse.Namespace, left_out: LeftOut) -> int:
     """Play to the end or until Ctrl-C, and print the result so far, however the games ended; 130 after Ctrl-C."""
     say = _say_of(args)
     remark, done = shared.unless_quiet(say, args.quiet), len(tune.done)
@@ -327,7 +327,7 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
             else:
                 remark(f"To confirm it by {tuning.PROOF} against the start: the same command with --prove")
     if args.json:
-        print(json.dumps(tuning.tune_json(tune, proved)), flush=True)
+        print(json.dumps(tuning.tune_json(tune, proved) | left_out.as_json()), flush=True)
     return interrupt.INTERRUPTED if interrupted else 0
 
 

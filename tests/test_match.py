@@ -24,8 +24,8 @@ from merino.core.common import work as runs
 from merino.engine.search import parameters, searcher
 from merino.engine.search.limits import Limits
 from merino.eval.families import default
-from merino.formats.openings import Opening
-from merino.match import engines, report, runner
+from merino.formats.openings import Opening, OpeningError
+from merino.match import engines, games, report, runner
 from merino.match.config import Adjudication, Clock, MatchConfig, RandomMoves, TimeControl
 from merino.match.games import FAULTS, Game, MatchError, Played, PlayerError, RandomOpenings, Reason, Tally
 from merino.match.players import OtherPlayer, OwnPlayer, read_player
@@ -149,6 +149,23 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
     judge = searcher.Searcher(hash_mb=1)
     scores = [judge.search(first.opening(number).position(), Limits(depth=6)).line.score for number in range(5)]
     assert max(map(abs, scores)) < 200
+
+
+def test_an_opening_that_no_try_makes_ends_no_match(monkeypatch):
+    even, said = RandomOpenings(1).opening(3), list[str]()
+    monkeypatch.setattr(games, "EVEN", -1)  # centipawns, less than any
+    monkeypatch.setattr(games, "TRIES", 2)
+    assert RandomOpenings(1).opening(3).uneven >= 1 and not even.uneven
+    player = OwnPlayer("a")
+    config = MatchConfig((player, player), TimeControl(nodes=10), games=4)
+    result = runner.run_match(config, 1, output=runner.MatchOutput(say=said.append))
+    assert said == ["4 games began less evenly than wanted, as no try did"] == result.left_out.remarks
+    walks = iter([-1, -1, 7])
+    monkeypatch.setattr(games, "_even_walk", lambda *_: next(walks))
+    assert RandomOpenings(1).opening(5).uneven == 8  # that of number 3
+    monkeypatch.setattr(games, "_even_walk", lambda *_: -1)
+    with pytest.raises(OpeningError, match="in 2 tries no game went on for 8 random plies"):
+        RandomOpenings(1).opening(5)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import sys
 from dataclasses import replace
 
 import chess.pgn
@@ -121,6 +122,13 @@ def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path, capsys):
     assert (tmp_path / "g.pgn").read_text().count("[Event ") == 8
     assert main(["gauntlet", *words]) == 0
     assert json.loads(capsys.readouterr().out) == first
+
+
+def test_a_player_who_does_not_start_leaves_the_others_their_games(capsys):
+    program = f"{sys.executable} -c pass,name=none"
+    assert main(["gauntlet", "default", program, "default,name=c", "--games", "2", "--nodes", "10", "--quiet"]) == 1
+    shown = capsys.readouterr()
+    assert "| c | 0 | anchor | 2 |" in shown.out and "'none' does not start" in shown.err
 
 
 @pytest.mark.parametrize("rating", ["nan", "-inf", "strong"])

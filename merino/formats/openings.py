@@ -47,6 +47,7 @@ class Opening:
 
     fen: str = START_FEN
     moves: tuple[str, ...] = ()
+    uneven: int = 0  # centipawns by which it is less even than it should be
 
     def position(self) -> Position:
         """The position after the moves, with its history; raises FenError and IllegalMoveError."""

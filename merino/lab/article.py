@@ -127,7 +127,7 @@ def run_article(words: Sequence[str]) -> int:
         say(f"{'version':<12}{'games':>8}{'positions':>11}{'match':>7}{'Elo (95%)':>16}{'article':>10}")
         context = StepContext(args.concurrency or cores(), replace(events, say=lambda _: None), lambda: None)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            shared.make_folder(folder, "article")
             _check_same(run, folder)
             for row in _rows(run, folder, context):
                 rows.append(row)

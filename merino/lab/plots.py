@@ -431,8 +431,7 @@ def run_plot(arguments: Sequence[str]) -> int:
         record = load(path)
         if isinstance(record, NetRun):
             pictures = pictures_of(record)
-        with files.writing(command.CommandError, folder, "plot: "):
-            folder.mkdir(parents=True, exist_ok=True)
+        shared.make_folder(folder, "plot")
         names = {name: folder / f"{path.stem}-{name}.{args.format}" for name in pictures}
         contents = {names[name]: draw(record, picture, args.format) for name, picture in pictures.items()}
     except (LearnError, EvaluationError) as error:

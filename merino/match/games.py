@@ -321,15 +321,21 @@ def _walk(s, start, positions, keys, state, plies, moves):
 
 @entry
 def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries, moves):
-    """Fill `moves`, int32[plies], with the first random line that the judge finds even; whether there was one."""
-    s = judge[0]
+    """Fill moves[1], int32[2, plies], with the first random line that is even to the judge, or the most even of all.
+
+    Returns by how many centipawns it is not; -1 if every line ends the game. moves[0] is that of the last try.
+    """
+    s, least = judge[0], -1
     for attempt in range(tries):
-        if not _walk(s, starts[0], positions, keys, state, plies, moves):
+        if not _walk(s, starts[0], positions, keys, state, plies, moves[0]):
             continue
         iterative_deepening.set_root(s, positions[0], keys, plies + 1, transposition.age_of(attempt))
-        if abs(iterative_deepening.deepen(s, nodes, limits.MAX_PLY - 1)[1]) <= even:
-            return True
-    return False
+        off = abs(iterative_deepening.deepen(s, nodes, limits.MAX_PLY - 1)[1])
+        if least < 0 or off < least:
+            least, moves[1] = off, moves[0]
+        if least <= even:
+            break
+    return least
 
 
 class RandomOpenings:
@@ -348,18 +354,19 @@ class RandomOpenings:
         self._start = Position()
 
     def opening(self, number: int) -> Opening:
-        """The opening with this number; raises OpeningError if no try is even."""
-        self._table.clear()
-        self._judge.forget()
-        state = seed_state(self._seed, number)
-        moves = np.zeros(self._plies, dtype=np.int32)
-        positions = np.repeat(self._start.record, 2)
-        keys = np.zeros(self._plies + 1, dtype=np.uint64)
-        found = _even_walk(
-            self._judge.record, self._start.record, positions, keys, state, self._plies, EVEN, JUDGE_NODES, TRIES, moves
-        )
-        if not found:
-            raise OpeningError(
-                f"{TRIES} tries found no opening of {self._plies} random plies that is even within {EVEN} cp"
-            )
-        return Opening(fen.START_FEN, tuple(Move(move).uci() for move in moves))
+        """The opening with this number, the most even of all tries if none is even.
+
+        Where every try ends a game, so that a match of hours would end, it is the one before; raises OpeningError where
+        that is so of the first one, too.
+        """
+        judge, start, plies = self._judge.record, self._start.record, self._plies
+        positions, keys = np.repeat(start, 2), np.zeros(plies + 1, dtype=np.uint64)
+        moves = np.zeros((2, plies), dtype=np.int32)
+        for other in range(number, -1, -1):
+            self._table.clear()
+            self._judge.forget()
+            state = seed_state(self._seed, other)
+            off = _even_walk(judge, start, positions, keys, state, plies, EVEN, JUDGE_NODES, TRIES, moves)
+            if off >= 0:
+                return Opening(fen.START_FEN, tuple(Move(move).uci() for move in moves[1]), max(0, off - EVEN))
+        raise OpeningError(f"in {TRIES} tries no game went on for {plies} random plies")

@@ -107,7 +107,7 @@ class _Match:
         self._positions = None if path is None else keeping.PositionFile(path, skip)
         self._keeper = keeping.MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
         self._result = MatchResult(*self._keeper.load())
-        self._first = self._result.tally.games
+        self._first, self._uneven = self._result.tally.games, 0
         self._keeper.catch_up(self._is_over())
         if self._first and not self._is_over():
             self._say(f"{self._first} of {config.games} games are already played; continuing.")
@@ -127,6 +127,8 @@ class _Match:
         except (OpeningError, FenError, MatchError, WorkError) as error:
             raise BrokenOffError(str(error), self._result) from error
         finally:
+            if self._uneven:
+                self._remark(f"{counted(self._uneven, 'game')} began less evenly than wanted, as no try did")
             try:
                 self._save()
             finally:
@@ -169,13 +171,13 @@ class _Match:
             try:
                 text = report.write_game(game, (first.label, second.label), self._output.event, date.today())
             except MisreadError as error:  # never the end of a match
-                self._result.left_out.remarks.append(f"game {game.number + 1} is not in '{self._output.pgn}': {error}")
-                self._say(self._result.left_out.remarks[-1])
+                self._remark(f"game {game.number + 1} is not in '{self._output.pgn}': {error}")
         if self._positions is not None:
             positions = self._positions.bytes_of(game)
         with interrupt.Postponed():
             self._keeper.add(text, positions)
             self._result.tally.add(game)
+        self._uneven += game.opening.uneven > 0
         if self._output.played is not None:
             self._output.played(game)
 
@@ -187,6 +189,11 @@ class _Match:
             self._keeper.save(self._result.tally, self._result.seconds)
         except MatchError as error:
             raise BrokenOffError(str(error), self._result) from error
+
+    def _remark(self, sentence: str) -> None:
+        """Say what went otherwise than meant, and keep it for the end."""
+        self._result.left_out.remarks.append(sentence)
+        self._say(sentence)
 
     def _say(self, sentence: str) -> None:
         if sentence and self._output.say is not None:

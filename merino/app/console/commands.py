@@ -404,8 +404,8 @@ def save(session: Session, arguments: str) -> None:
     Other games in the file stay. If you save the same game again after more moves, the longer version replaces the
     shorter one.
     """
-    path = file_path(arguments).absolute()
-    number = session.game.save(path)
+    number = session.game.save(named := file_path(arguments))
+    path = named.absolute()
     session.say(f"Saved as game {number} of {path}" if number > 1 else f"Saved in {path}")
 
 

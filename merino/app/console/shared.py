@@ -417,6 +417,7 @@ def write_output(path: Path, content: bytes, command: str) -> None:
 def make_folder(folder: Path, command: str) -> None:
     """Make a folder where there is none yet; raises CommandError."""
     with files.writing(CommandError, folder, f"{command}: "):
+        files.check_named(folder)
         folder.mkdir(parents=True, exist_ok=True)
 
 

@@ -13,6 +13,7 @@ from merino.core.common import command, interrupt, terminal
 from merino.core.common.files import check_writable, is_there, writing
 from merino.engine.search.limits import Limits
 from merino.formats.pgn_parts import GameSource
+from merino.formats.sources import STANDARD_INPUT
 from merino.study import annotated_files as files
 from merino.study.comments import account
 from merino.study.judge import judge_of
@@ -25,6 +26,8 @@ def run_annotate(arguments: Sequence[str]) -> int:
     """Annotate the games of a file: 0, 1 if some are faulty, 130 after Ctrl-C. Raises CommandError and StudyError."""
     parser = _parser()
     args = parser.parse_args(arguments)
+    if args.out == STANDARD_INPUT:  # the same sign for standard output, which has the games without --out
+        args.out = None
     if args.json and args.out:
         parser.error("--json prints each game instead of writing it; leave out --out")
     narrator = explaining.evaluation_of(args.weights)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import cast
 
 from merino.app.console import shared
 from merino.core.common import command, files, interrupt, options, terminal, work
@@ -105,18 +106,21 @@ def _tournament(kind: report.Schedule, sentence: str, words: Sequence[str]) -> i
     anchor, rating = _anchor(args.anchor, names, 0 if pool else len(names) - 1)
     if args.state is not None:
         shared.make_folder(args.state, kind)
-    tallies: dict[report.Pairing, Tally] = {}
+    tallies, fault = dict[report.Pairing, Tally](), cast(MatchError | None, None)
     with shared.cluster_executor(args.cluster, kind, remarks(args), needs_of(players)) as executor:
         for pairing in kind.pairings(len(versions), len(pool)):
             first, second = (players[index] for index in pairing)
             config, title = read_config(args, (first, second)), f"{first.label} - {second.label}"
             state = args.state and args.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
-            match, fault = play(args, config, f"Merino {kind}", executor, state, title=title)
+            match, broken = play(args, config, f"Merino {kind}", executor, state, title=title)
             if match.tally.games:
                 tallies[pairing] = match.tally
                 lost = report.faults_text((first.label, second.label), match.tally)
                 remarks(args)(f"{title}: {report.counts_text(match.tally)}  faults: {lost}")
-            if match.interrupted or fault:
+            if broken:
+                remarks(args)(f"{title}: {broken}")
+            fault = fault or broken
+            if match.interrupted or broken and match.tally.games:  # what ends one under way ends the others, too
                 break
     if fault and not tallies:
         raise fault

@@ -341,8 +341,15 @@ def _check_target(mode: int, path: Path, may_be_stream: bool = True) -> None:
         raise _refusal(f"it is {what_it_is(mode)}, not a regular file", path)
 
 
+def check_named(path: Path) -> None:
+    """Raise OSError for "-", the sign of standard output, where nobody means a file or folder of that name."""
+    if path == Path("-"):
+        raise _refusal("standard output has results alone here; name a file", path)
+
+
 def is_stream(path: Path) -> bool:
     """Whether it is a device or a pipe; raises OSError, also for what can be nobody's output, such as a folder."""
+    check_named(path)
     with naming(path):
         try:
             mode = path.stat().st_mode

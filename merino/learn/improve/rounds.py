@@ -283,6 +283,7 @@ class RunFolder(ABC, Generic[StateT]):
             try:
                 for folder in (path, *path.parents)[::-1]:
                     if not files.is_there(folder):
+                        files.check_named(folder)
                         folder.mkdir(exist_ok=True)
                         stack.callback(_remove_if_empty, folder)
                 stack.enter_context(files.held(path / self.state_name))

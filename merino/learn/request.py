@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 from merino.core.common import errors, interrupt, options
@@ -22,6 +23,9 @@ NO_TEACHER = "off"
 # titles of groups of options
 LEARNED_FROM, FIT, MATCH = "positions to learn from", "fit", "match of new against old weights"
 EVALUATION, OUTPUT = "evaluation", "output"
+of_positions, of_fit, of_match, of_weights, of_output = (
+    partial(options.Option, group=title) for title in (LEARNED_FROM, FIT, MATCH, EVALUATION, OUTPUT)
+)
 MAX_NUMBER = 1e9  # of the numbers of a fit
 MIN_K, MIN_DECAY = 1.0, 0.1
 MAX_NAMES = 8  # of terms that are listed one by one
@@ -121,12 +125,10 @@ class Quiet(StrEnum):
 class Selection:
     """Which positions of a game are used: never in check, never right after a capture or promotion."""
 
-    positions: Annotated[
-        Quiet, "all, quiet ones, or by qsearch all resolved to quiet ones", options.Option("WHICH", group=LEARNED_FROM)
-    ] = Quiet.ANY
-    per_game: Annotated[
-        int | None, "positions of each game", options.Option("N", 1, none="all", group=LEARNED_FROM)
-    ] = None
+    positions: Annotated[Quiet, "all, quiet ones, or by qsearch all resolved to quiet ones", of_positions("WHICH")] = (
+        Quiet.ANY
+    )
+    per_game: Annotated[int | None, "positions of each game", of_positions("N", 1, none="all")] = None
     random_moves: bool = False  # whether to use after each also a position that a random move makes of it
 
     def __post_init__(self) -> None:
@@ -146,25 +148,21 @@ class Settings:
     first: int = 6
     last: int | None = None
     names: tuple[str, ...] = ()
-    phases: Annotated[
-        int | None, "values of each weight, 1, or 2 with one for the endgame", options.Option("1|2", 1, 2, group=FIT)
-    ] = None
+    phases: Annotated[int | None, "values of each weight, 1, or 2 with one for the endgame", of_fit("1|2", 1, 2)] = None
     target: Annotated[
         Target,
         "what to predict: result, search (a score), or blend=X: X of the result and 1-X of the score",
-        options.Option("TARGET", read=Target.read, group=FIT),
+        of_fit("TARGET", read=Target.read),
     ] = BY_RESULT
     decay: Annotated[
-        float | None,
-        "weigh positions n plies before the end by e^(-n/PLIES)",
-        options.Option("PLIES", MIN_DECAY, none="off", group=FIT),
+        float | None, "weigh positions n plies before the end by e^(-n/PLIES)", of_fit("PLIES", MIN_DECAY, none="off")
     ] = 40.0
     prior: Annotated[
         float | None,
         "pull to the old weights: standard deviation by their size",
-        options.Option("N|off", read=_prior, group=FIT, default="what predicts best"),
+        of_fit("N|off", read=_prior, default="what predicts best"),
     ] = None
-    seed: Annotated[int, "seed of the choice of validation games", options.Option("N", group=FIT)] = 2015
+    seed: Annotated[int, "seed of the choice of validation games", of_fit("N")] = 2015
     method: str = GAUSS_NEWTON
     k: float | None = None
     split_by_position: bool = False
@@ -265,28 +263,16 @@ class LearnRequest:
     teacher: Annotated[
         str | None,
         "net whose scores teach; off for results only",
-        options.Option(
-            "NET", none=NO_TEACHER, group=FIT, default=f"{DEFAULT_TEACHER}; with --target the scores in the files"
-        ),
+        of_fit("NET", none=NO_TEACHER, default=f"{DEFAULT_TEACHER}; with --target the scores in the files"),
     ] = DEFAULT_TEACHER
-    plays_match: Annotated[
-        bool, "use the new weights at once, without a match", options.Option(group=MATCH, flag="--no-match")
-    ] = True
-    prove: Annotated[bool, "use the new weights only if a long match proves them", options.Option(group=MATCH)] = False
-    concurrency: Annotated[
-        int | None, "games at the same time", options.Option("N", 1, group=MATCH, default="one per core")
-    ] = None
+    plays_match: Annotated[bool, "use the new weights at once, without a match", of_match(flag="--no-match")] = True
+    prove: Annotated[bool, "use the new weights only if a long match proves them", of_match()] = False
+    concurrency: Annotated[int | None, "games at the same time", of_match("N", 1, default="one per core")] = None
     weights: Annotated[
-        str | None,
-        "start from this file and replace it",
-        options.Option("FILE", group=EVALUATION, default="the weights in use"),
+        str | None, "start from this file and replace it", of_weights("FILE", default="the weights in use")
     ] = None
-    out: Annotated[
-        str | None, "write the new weights to this file instead", options.Option("FILE", group=EVALUATION)
-    ] = None
-    keep_fen: Annotated[
-        bool, "keep no .fen cache of positions next to the games", options.Option(group=OUTPUT, flag="--no-cache")
-    ] = True
+    out: Annotated[str | None, "write the new weights to this file instead", of_weights("FILE")] = None
+    keep_fen: Annotated[bool, "keep no .fen cache of positions next to the games", of_output(flag="--no-cache")] = True
     dry_run: bool = False
     record: str | None = None
 

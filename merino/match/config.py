@@ -10,6 +10,7 @@ import operator
 import re
 from contextlib import suppress
 from dataclasses import KW_ONLY, asdict, dataclass, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +27,7 @@ HASH_MB = 16
 MAX_USUAL_HASH_MB = 64  # where none is named
 DEFAULT_NODES = 1000  # of a move, without another limit
 DEFAULT_MARGIN_MS = 20  # by which a move may be late: what the message takes
-LIMITS, OPENINGS = "time control", "openings"  # groups of options
+of_limits, of_openings = (partial(options.Option, group=title) for title in ("time control", "openings"))
 _SECONDS = r"(\d{1,7}(?:\.\d*)?|\.\d+)"
 _CLOCK = re.compile(rf"(?:(\d{{1,4}})/)?(?:(\d{{1,5}}):)?{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 
@@ -85,21 +86,19 @@ class TimeControl:
     """The limits of a move: any combination of these."""
 
     nodes: Annotated[
-        int | None,
-        "nodes per move",
-        options.Option("N", 1, MAX_NODES, group=LIMITS, default=f"{DEFAULT_NODES} without another limit"),
+        int | None, "nodes per move", of_limits("N", 1, MAX_NODES, default=f"{DEFAULT_NODES} without another limit")
     ] = None
-    depth: Annotated[int | None, "depth per move in plies", options.Option("N", 1, group=LIMITS)] = None
-    movetime: Annotated[int | None, "milliseconds per move", options.Option("MS", 1, MAX_MS, group=LIMITS)] = None
+    depth: Annotated[int | None, "depth per move in plies", of_limits("N", 1)] = None
+    movetime: Annotated[int | None, "milliseconds per move", of_limits("MS", 1, MAX_MS)] = None
     clock: Annotated[
         Clock | None,
         "clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2",
-        options.Option("TC", read=Clock.read, group=LIMITS, flag="--tc"),
+        of_limits("TC", read=Clock.read, flag="--tc"),
     ] = None
     hash: Annotated[
         int | None,
         "transposition table in MiB of each player that names none",
-        options.Option("MB", 1, MAX_HASH_MB, group=LIMITS, default="by the nodes"),
+        of_limits("MB", 1, MAX_HASH_MB, default="by the nodes"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -187,20 +186,14 @@ class MatchConfig:
     time_control: TimeControl
     _: KW_ONLY
     games: Annotated[int, "number of games, of each match if there are several", options.Option("N", 1)] = 1000
-    seed: Annotated[int, "seed of the openings and their order", options.Option("N", group=OPENINGS)] = 1
+    seed: Annotated[int, "seed of the openings and their order", of_openings("N")] = 1
     openings: Annotated[
-        str | None,
-        "EPD, FEN, PGN or Polyglot .bin file",
-        options.Option("FILE", group=OPENINGS, default="random, balanced openings"),
+        str | None, "EPD, FEN, PGN or Polyglot .bin file", of_openings("FILE", default="random, balanced openings")
     ] = None
-    plies: Annotated[
-        int | None, "plies of an opening", options.Option("N", 1, group=OPENINGS, default=f"{PLIES} if random")
-    ] = None
+    plies: Annotated[int | None, "plies of an opening", of_openings("N", 1, default=f"{PLIES} if random")] = None
     adjudication: Adjudication = Adjudication()
     random_moves: RandomMoves = NO_RANDOM_MOVES
-    margin: Annotated[
-        int, "milliseconds by which a move may exceed its time", options.Option("MS", group=LIMITS, flag="--timemargin")
-    ] = 0
+    margin: Annotated[int, "milliseconds by which a move may exceed its time", of_limits("MS", flag="--timemargin")] = 0
 
     @property
     def is_compiled(self) -> bool:

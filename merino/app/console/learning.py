@@ -13,7 +13,6 @@ from typing import Annotated, Any, TextIO
 from merino.app.console import shared
 from merino.core.common import errors, files, interrupt, options, terminal
 from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.options import Option
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear import registry, sets
@@ -34,11 +33,7 @@ class LearnArguments:
     """A `learn` command as read: what to learn, or a weights file to put in use, and what to print."""
 
     request: LearnRequest
-    use: Annotated[
-        str | None,
-        "learn nothing: put these weights in use",
-        Option("FILE", group=request.EVALUATION),
-    ] = None
+    use: Annotated[str | None, "learn nothing: put these weights in use", request.of_weights("FILE")] = None
     as_json: bool = False
     is_quiet: bool = False
 
@@ -241,10 +236,7 @@ def carry_out(
 
 @contextmanager
 def shown(
-    say: Say,
-    is_quiet: bool = False,
-    stream: TextIO | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    say: Say, is_quiet: bool = False, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Events]:
     """Lines go to `say`; progress and the state of a match to `stream` (standard error if None), until the next line.
 

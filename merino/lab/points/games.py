@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -95,7 +95,7 @@ class By(StrEnum):
     PHASE = "phase"
 
 
-_GAMES, _SETS = "games to use", "sets of games"  # groups of options
+_of_games, _of_sets = (partial(options.Option, group=title) for title in ("games to use", "sets of games"))
 
 
 @dataclass(frozen=True)
@@ -112,29 +112,15 @@ class PointsRequest:
     features: Annotated[
         bool, "add features: bishop pair, friendly pawns, queen with knight, the last pawn", options.Option()
     ] = False
-    player: Annotated[
-        str | None, "only games of this player, with either colour", options.Option("NAME", group=_GAMES)
-    ] = None
-    result: Annotated[
-        Wanted | None, "only games with this result; won and lost need --player", options.Option(group=_GAMES)
-    ] = None
-    min_elo: Annotated[
-        int | None, "only games with both players rated N or more", options.Option("N", group=_GAMES)
-    ] = None
-    max_elo: Annotated[
-        int | None, "only games with both players rated N or less", options.Option("N", group=_GAMES)
-    ] = None
-    max_elo_gap: Annotated[
-        int | None, "only games whose players' ratings differ by N or less", options.Option("N", group=_GAMES)
-    ] = None
-    eco: Annotated[
-        str, "only openings whose ECO code begins with CODE: B, B9, B90", options.Option("CODE", group=_GAMES)
-    ] = ""
-    by: Annotated[
-        By | None, "divide the games, or their positions by phase, into sets to compare", options.Option(group=_SETS)
-    ] = None
-    min_games: Annotated[int, "leave out sets with fewer games", options.Option("N", group=_SETS)] = 100
-    top: Annotated[int, "show the N largest sets", options.Option("N", 1, group=_SETS)] = 20
+    player: Annotated[str | None, "only games of this player, with either colour", _of_games("NAME")] = None
+    result: Annotated[Wanted | None, "only games with this result; won and lost need --player", _of_games()] = None
+    min_elo: Annotated[int | None, "only games with both players rated N or more", _of_games("N")] = None
+    max_elo: Annotated[int | None, "only games with both players rated N or less", _of_games("N")] = None
+    max_elo_gap: Annotated[int | None, "only games whose players' ratings differ by N or less", _of_games("N")] = None
+    eco: Annotated[str, "only openings whose ECO code begins with CODE: B, B9, B90", _of_games("CODE")] = ""
+    by: Annotated[By | None, "divide the games, or their positions by phase, into sets to compare", _of_sets()] = None
+    min_games: Annotated[int, "leave out sets with fewer games", _of_sets("N")] = 100
+    top: Annotated[int, "show the N largest sets", _of_sets("N", 1)] = 20
 
     @property
     def filters(self) -> str:

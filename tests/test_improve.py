@@ -88,9 +88,7 @@ def test_a_run_is_refused_where_its_terms_have_changed_since(tmp_path):
     state = ImproveState(plan=plan, start_name="any", changes_use=False, weights=tuple(defaults().tolist()))
     with Folder(tmp_path / "run") as folder:
         folder.save(replace(state, plan=replace(plan, terms_version="0123")))
-    with pytest.raises(
-        request.LearnError, match=r"the terms of the set 'greko2015' have changed since '.*run' was begun"
-    ):
+    with pytest.raises(request.LearnError, match=r"the terms of 'greko2015' have changed since '.*run' was begun"):
         improved(tmp_path / "run", None)
     path = tmp_path / "run" / "improve.json"
     data = sealed.from_json(path.read_bytes(), "it")

@@ -73,7 +73,7 @@ def test_a_player_may_be_named_in_part(tmp_path: Path) -> None:
     [
         ("Deo, Jane", r"has no player 'Deo, Jane'; it has .*'Roe' \(1\); did you mean 'Doe, Jane'\?$"),
         ("Nobody", r"games\.pgn' has no player 'Nobody'; it has 'Doe, Jane' \(2\), 'Doe, John' \(1\), 'Roe' \(1\)"),
-        ("Doe", r"'Doe' is said of more than one player in .*'Doe, Jane' \(2\), 'Doe, John' \(1\); write one in full$"),
+        ("Doe", r"'Doe' names more than one player in .*'Doe, Jane' \(2\), 'Doe, John' \(1\); write one in full$"),
         ("", "has no player ''"),
     ],
 )

@@ -193,9 +193,7 @@ def main() -> None:
     except errors.MerinoError as error:
         sys.exit(f"{args.file}: {error}")
     if len(blocks) < round_of(len(compared)):
-        sys.exit(
-            f"{len(blocks)} blocks are kept in {kept}; the first round of {round_of(len(compared))} shows something"
-        )
+        sys.exit(f"{len(blocks)} blocks are kept in {kept}; {round_of(len(compared))} show something")
     print(f"{2 * sum(sum(block.pentanomial) for block in blocks)} games\n\n{table(compared, blocks)}")
 
 

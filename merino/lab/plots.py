@@ -331,10 +331,8 @@ def _neurons(figure: Any, run: NetRun) -> None:
         boards = np.pad(boards, ((0, 0), (0, 0), (0, 0), (0, 1)), constant_values=np.nan).reshape(len(boards), -1)
         limit = float(np.nanmax(np.abs(boards)))
         axes.imshow(boards, cmap="RdBu", vmin=-limit, vmax=limit, origin="lower")
-        axes.set_xticks(
-            9 * np.arange(len(names)) + 3.5, names if neuron == chosen[0] else [""] * len(names), fontsize=8
-        )
-        axes.tick_params(length=0, labeltop=True, labelbottom=False)
+        axes.set_xticks(9 * np.arange(len(names)) + 3.5, names, fontsize=8)
+        axes.tick_params(length=0, labeltop=bool(neuron == chosen[0]), labelbottom=False)
         axes.set_yticks([])
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
@@ -414,9 +412,7 @@ def run_plot(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     path = args.record or weights.active_file().parent / procedure.RECORD_NAME
     if args.record is None and not files.is_there(path):
-        raise command.UsageError(
-            f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
-        )
+        raise command.UsageError(f"there is no record of learning in '{path}' yet; run 'merino learn', or name one")
     load: Callable[[Path], Any] = judging.load_record
     pictures: Mapping[str, Callable[[Any, Any], None]] = LEARN_PICTURES
     folder = args.out or (path if files.is_folder(path) else path.parent)

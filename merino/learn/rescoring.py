@@ -190,9 +190,7 @@ def searched_positions(
     for path in paths:  # what cannot be read is found before the searches
         with sources.open_source(path) as source:
             if source.is_passing or source.holds_positions():
-                raise request.LearnError(
-                    f"--rescore searches the positions of games: '{source.name}' is no file of PGN"
-                )
+                raise request.LearnError(f"--rescore searches games: '{source.name}' is no file of PGN")
             for _ in source.lines():
                 pass
     for path in paths:
@@ -210,9 +208,7 @@ def searched_positions(
                 if scores.known:
                     events.say(f"Using {scores.known} scores from file '{scores.path}'")
                 else:
-                    events.say(
-                        f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{scores.path}'"
-                    )
+                    events.say(f"Searching {rescore.nodes} nodes a position; the scores are kept in '{scores.path}'")
                 for block, games in work.in_order(searched, pgn_games.games_of(source), scores.stop):
                     events.progressed(f"Searching {source.name}", source.done)
                     taken = block.chosen(np.abs(block.scores.astype(np.int64)) <= packed.MAX_SCORE)

@@ -51,7 +51,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
         with shared.holding_output(args.out, "annotate"), files.Partial(args.out, request.identity) as partial:
             if partial.games and not args.quiet:
                 _say(
-                    f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."
+                    f"Continuing after game {len(partial.games)} of {len(sources.games)}, where '{partial.path}' ends."
                 )
             kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
             with writing(command.CommandError, args.out, "annotate: ", kept):

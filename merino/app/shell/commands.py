@@ -167,9 +167,7 @@ def epd(arguments: list[str]) -> int:
         "distance (dm), and print which are solved, at what depth and after how long.",
         examples=("merino epd wac.epd --movetime 200", "merino epd mates.epd --nodes 100000 --threads 2"),
     )
-    parser.add_argument(
-        "file", metavar="FILE", type=shared.file_path, help="EPD, one position per line, compressed or not"
-    )
+    parser.add_argument("file", metavar="FILE", type=shared.file_path, help="EPD, a position a line, compressed or not")
     shared.add_evaluation(parser)
     shared.add_search(parser, movetime=shared.DEFAULT_POSITION_MS)
     args = parser.parse_args(arguments)

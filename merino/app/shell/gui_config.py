@@ -37,9 +37,7 @@ def entry_point() -> Path:
     running = shutil.which(sys.argv[0]) if Path(sys.argv[0]).stem == "merino" else None
     found = running or shutil.which("merino", path=sysconfig.get_path("scripts")) or shutil.which("merino")
     if found is None:
-        raise CommandError(
-            "a GUI needs the command 'merino', but it is not installed: run 'pip install .' in the checkout"
-        )
+        raise CommandError("a GUI needs the command 'merino': run 'pip install .' in the checkout")
     return Path(found).absolute()
 
 

@@ -288,7 +288,7 @@ class NightFolder(rounds.RunFolder[NightState]):
         path = self.round_path(self.path, number) / CANDIDATE if number else self.path / START_NET
         known = state.rounds[number - 1].net if number else state.start_hash
         if not files.is_there(path):
-            raise request.LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
+            raise request.LearnError(f"'{path}' is missing: a run of night needs it; {rounds.BACK}")
         content = files.read_user_file(path, files.NET)
         found = net_files.net_in(content, path)
         if net_files.digest(found) != known:
@@ -311,9 +311,7 @@ class NightFolder(rounds.RunFolder[NightState]):
         fitted = fit_generation(self, state, data, context)
         trained, games = net_files.load_net(folder / CANDIDATE), sum(each.games for each in data.values())
         if net_files.digest(trained) != fitted.net:
-            raise request.LearnError(
-                f"'{folder / CANDIDATE}' is not the net of '{folder / FIT}': remove both to train again"
-            )
+            raise request.LearnError(f"'{folder / CANDIDATE}' is not the net of '{FIT}': remove both to train again")
         before = "" if fitted.start_error is None else f", of the best {fitted.start_error:.6f}"
         context.events.say(f"  learned from {games:,} games; error on validation games {fitted.error:.6f}{before}")
         trial, new = plan.trial(number), NetEvaluation(trained)
@@ -403,13 +401,9 @@ def data_of(path: Path, player: str) -> GenerationData:
 def check_data(path: Path, known: GenerationData) -> None:
     """Raise LearnError unless the games of a finished generation, in a file, are those that it has played."""
     if not files.is_there(path):
-        raise request.LearnError(
-            f"'{path}' is missing: later generations learn from it; put it back, or give a new folder"
-        )
+        raise request.LearnError(f"'{path}' is missing: later generations learn from it; {rounds.BACK}")
     if sources.digest(path) != known.hash:
-        raise request.LearnError(
-            f"'{path}' has changed since it was played: put it back as it was, or give a new folder"
-        )
+        raise request.LearnError(f"'{path}' has changed since it was played: {rounds.BACK}")
 
 
 def learned_before(start: network.Network | None) -> int | None:

@@ -375,7 +375,7 @@ class Trainer:
             found = arrays.from_npz(files.read_user_file(path, files.STATE))
             if "identity" in found and str(found["identity"]) != str(own["identity"]):
                 raise TrainingError(
-                    f"'{path}' belongs to training with other data or settings: remove it to train from the beginning"
+                    f"'{path}' belongs to other data or settings: remove it to train from the beginning"
                 )
             found["numbers"] = np.ravel(found.get("numbers", ()))[:4]  # Merino 1.0 has a fifth, its time
             arrays.check_arrays(found, own)

@@ -146,7 +146,7 @@ def _who(wanted: str, counts: Counter[str], path: Path) -> str:
         return meant[0]
     if meant:
         raise StudyError(
-            f"'{wanted}' is said of more than one player in '{path}': {_listed(meant, counts)}; write one in full"
+            f"'{wanted}' names more than one player in '{path}': {_listed(meant, counts)}; write one in full"
         )
     there = f"it has {_listed(counts, counts)}{did_you_mean(wanted, counts)}"
     raise StudyError(f"'{path}' has no player '{wanted}'; {there}")

@@ -21,9 +21,7 @@ def run_points(arguments: Sequence[str]) -> int:
     if request.result in (Wanted.WON, Wanted.LOST) and not request.player:
         raise command.UsageError(f"points: --result {request.result} needs --player")
     if args.matrix and (request.features or request.by is games.By.PHASE):
-        raise command.UsageError(
-            "points: --matrix writes the five differences alone; leave out --features and --by phase"
-        )
+        raise command.UsageError("--matrix writes the five differences alone; leave out --features and --by phase")
     pictures.check_picture(args.plot, "points")
     if args.matrix:
         shared.check_output(args.matrix, "points")
@@ -38,14 +36,10 @@ def run_points(arguments: Sequence[str]) -> int:
     if smaller and not args.quiet:
         print(f"smaller sets, not shown (--min-games, --top): {smaller}", file=sys.stderr)
     if args.plot and len(sets) > report.MAX_SETS:
-        raise command.CommandError(
-            f"points: a picture shows at most {report.MAX_SETS} sets, not {len(sets)}; see --top"
-        )
+        raise command.CommandError(f"a picture shows at most {report.MAX_SETS} sets, not {len(sets)}; see --top")
     if args.matrix:
         if len(sets) > 1:
-            raise command.CommandError(
-                f"points: --matrix writes one set of games, but there are {len(sets)}; choose one"
-            )
+            raise command.CommandError(f"--matrix writes one set of games, but there are {len(sets)}; choose one")
         matrix = games.render_matrix(sets[0][1], plain_name(args.matrix).suffix.lower())
         shared.write_output(args.matrix, matrix.encode(), "points")
     values, too_small = values_of(sets, request)

@@ -133,7 +133,6 @@ class ImproveState(rounds.LoopState[Plan, TermsRound]):
 
 
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
-BACK = "put the file back as it was, or give a new folder"
 _OUTCOMES = rounds.OUTCOMES | {
     rounds.SAME: "nothing new was learned: no match",
     rounds.WORSE: "worse on games kept aside: no match",
@@ -207,7 +206,9 @@ class Folder(rounds.RunFolder[ImproveState]):
         games = [self.of_round(each) / GAMES for each in plan.learns_from(number)]
         for path in () if files.is_there(folder / FIT) else games[:-1]:
             if not files.is_there(path):
-                raise request.LearnError(f"'{path}' is missing, and round {number} learns from its games; {BACK}")
+                raise request.LearnError(
+                    f"'{path}' is missing, and round {number} learns from its games; {rounds.BACK}"
+                )
         say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
         play_games(plan, number, plan.evaluation(state.best), folder, context, pgn=folder / GAMES)
         fitted = fit_round(plan, number, state.best, games, folder, context)
@@ -338,7 +339,7 @@ def begin(
             plan.check_same(given, path)
             if plan.terms.version != plan.terms_version:
                 raise request.LearnError(
-                    f"the terms of the set '{plan.set}' have changed since '{path}' was begun: {BACK}"
+                    f"the terms of '{plan.set}' have changed since '{path}' was begun: {rounds.BACK}"
                 )
             if is_named and start_name != state.start_name:
                 asked = weights or start_name

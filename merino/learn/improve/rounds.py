@@ -37,6 +37,7 @@ from merino.match.players import OwnPlayer
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 LOG, TABLE = "log.txt", "table.csv"
+BACK = "put the file back as it was, or give a new folder"
 of_games, of_match = partial(options.Option, group="training games"), partial(options.Option, group="deciding match")
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts other than those of a test
@@ -432,9 +433,7 @@ def pieces_alone(terms: TermSet) -> np.ndarray:
     """
     weights = np.zeros(len(terms))
     if any(term.group is not Group.MATERIAL or term.bounds[1] < max(PIECES) for term in terms[: len(PIECES)]):
-        raise LearnError(
-            f"the set '{terms.name}' does not begin with the values of pawn, knight, bishop, rook and queen"
-        )
+        raise LearnError(f"the set '{terms.name}' must begin with the values of pawn, knight, bishop, rook and queen")
     weights[: len(PIECES)] = PIECES
     return weights
 

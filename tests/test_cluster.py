@@ -198,16 +198,16 @@ def test_a_run_that_was_stopped_from_elsewhere_ends_its_work() -> None:
 
 def test_openings_that_only_this_process_has_are_sent(tmp_path: Path) -> None:
     book = tmp_path / "book.epd"
-    book.write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\nnonsense\n")
+    moved = ("4P3/8/PPPP1PPP", "3P4/8/PPP1PPPP", "2P5/8/PP1PPPPP", "1P6/8/P1PPPPPP")
+    book.write_text("".join(f"rnbqkbnr/pppppppp/8/8/{rows}/RNBQKBNR b KQkq -\n" for rows in moved) + "nonsense\n")
     config = MatchConfig(DUEL, NODES, openings=str(book), seed=5)
-    executor = FakeRemote(1)
-    played = runner.play_match(config, 4, 1, executor=executor)
-    found = []
-    for game in played:
+    wanted = lines(list(runner.play_match(config, 12, 1)))
+    executor, found = FakeRemote(1), list[Game]()
+    for game in runner.play_match(config, 12, 1, executor=executor):
         found.append(game)
         book.unlink(missing_ok=True)
     executor.shutdown()
-    assert [game.number for game in found] == [0, 1, 2, 3]
+    assert lines(found) == wanted
 
 
 def test_processes_play_the_games_of_threads_in_their_order(local: connection.ClusterSession) -> None:

@@ -270,6 +270,10 @@ def test_the_two_games_of_one_opening_make_a_pair():
         tally.add(game(number, winner))
     assert tally.points.tolist() == [2, 2, 3]
     assert tally.pairs.tolist() == [0, 1, 1, 0, 1], "two wins; a win and a loss; a loss and a draw; one to come"
+    one = Tally()
+    for number in range(3):
+        assert len(one.counts) == (3 if number < 2 else 5), "games until there is a pair"
+        one.add(game(number, WHITE))
     for within in (Tally(), Tally.from_json(Tally().as_json())):
         within.add(game(1, BLACK))
         assert within.pairs.sum() == 0 and within.games == 1, "a second game without its first"

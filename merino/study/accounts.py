@@ -316,13 +316,6 @@ def _of_share(r2: float) -> str:
     return f"Around this position the terms explain {r2:.0%} of how moves change the score."
 
 
-def in_terms(record: np.ndarray, evaluation: Evaluation) -> Evaluation:
-    """The evaluation itself if it has terms, else the account of it around the legal POSITION[1]."""
-    if evaluation.has_terms:
-        return evaluation
-    return account_around(record, evaluation, start_of(evaluation)).evaluation(evaluation.k, "account")
-
-
 def _parts_of_rest(record: np.ndarray, evaluation: Evaluation, by_terms: Evaluation) -> dict[str, float]:
     """By square, how much the rest of the score falls without the piece there, in centipawns for White."""
 

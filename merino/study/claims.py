@@ -276,11 +276,8 @@ def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course
     """
     move, board = as_chess_move(played, best.start.chess960), best.boards[0]
     line = Course(own.start, own.start.copy().push_all(claim.line), own.score)  # `own`, or another one as good
-    falls = move.to_square in (
-        claim.pieces and chess.parse_square(claim.pieces[0].square),
-        tactics.taken_on(line.boards[0], line.made[0]),
-    )
-    if claim.kind not in ("takes", "wins material") or not falls:
+    fallen = chess.parse_square(claim.pieces[0].square), tactics.taken_on(line.boards[0], line.made[0])
+    if claim.kind not in ("takes", "wins material") or move.to_square not in fallen:
         return None if board.is_capture(move) and claim.kind == "wins material" else claim
     given, taken = tactics.exchanged(board, line.boards[-1], best.side)
     if not given:
@@ -288,10 +285,9 @@ def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course
     kind = tactics.kind_at(board, move.from_square)
     lost = f"the {chess.piece_name(kind)}" if given.total() == given[kind] == 1 else phrases.listed(given)
     lost = f"{lost} for {phrases.listed(taken)}" if taken else lost
-    if kind in given:
-        return replace(claim, text=f"{board.san(move)} loses {lost}: {line.opening}")
-    text = f"{board.san(move)} exchanges {chess.piece_name(kind)}s and loses {lost}: {line.opening}"
-    return replace(claim, kind="wins material", text=text)
+    verb = "loses" if kind in given else f"exchanges {chess.piece_name(kind)}s and loses"
+    said = claim.kind if kind in given else "wins material"
+    return replace(claim, kind=said, text=f"{board.san(move)} {verb} {lost}: {line.opening}")
 
 
 def rules() -> dict[str, str]:
@@ -342,7 +338,7 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
     What terms make of a kind is shared by the places where it holds.
     """
     for kind, fact in places.FACTS.items():
-        cp = _by_terms(here, there, mover, [name for name in here.terms if kind in phrases.counted(name)])
+        cp = _by_terms(here, there, mover, kind)
         held = [
             (end, found, is_played, owner)
             for end, other, is_played in ((here, there, True), (there, here, False))
@@ -359,9 +355,13 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
     yield from _mobility(here, there, mover)
 
 
-def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, names: Sequence[str]) -> float:
-    """The centipawns that the mover has more at the end of the better line by these terms, as far as usual at both."""
-    cp = sum(there.terms[name] - here.terms[name] for name in names if name in there.terms)
+def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, kind: str, piece: int | None = None) -> float:
+    """The centipawns that the mover has more at the end of the better line by terms, usual at both, of facts of a kind.
+
+    Where a kind of piece is given, only the terms of that.
+    """
+    names = [name for name in here.terms if name in there.terms and kind in phrases.counted(name)]
+    cp = sum(there.terms[name] - here.terms[name] for name in names if piece in (None, phrases.piece_in(name)))
     return cp if mover else -cp
 
 
@@ -370,10 +370,10 @@ def _worth(by_terms: float, origin: chess.Square, is_own: bool, here: LineEnd, t
 
     0 unless both speak for it; of a king, or of a piece that one line loses, only the terms can.
     """
-    if by_terms < MIN_PLACE or not here.worths.keys() & there.worths.keys() & {origin}:
+    if origin not in here.worths or origin not in there.worths:
         return by_terms if by_terms >= MIN_PLACE else 0.0
     by_net = (there.worths[origin] - here.worths[origin]) * (1 if is_own else -1)
-    return max(by_terms, by_net) if by_net >= MIN_PLACE else 0.0
+    return max(by_terms, by_net) if min(by_terms, by_net) >= MIN_PLACE else 0.0
 
 
 def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:
@@ -386,8 +386,7 @@ def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Ca
         squares, others = (places.reach(*end) for end in ends)
         is_own = piece.color == mover
         fewer, more = (squares, others) if is_own else (others, squares)
-        names = [name for name in here.terms if phrases.counts_squares_of(piece.piece_type, name)]
-        by_terms = _by_terms(here, there, mover, names)
+        by_terms = _by_terms(here, there, mover, phrases.MOBILITY, piece.piece_type)
         worth = _worth(by_terms, origin, is_own, here, there)
         if not worth or more - fewer < places.LESS_MOBILE or 2 * fewer > more:
             continue

@@ -15,12 +15,13 @@ from merino.engine.notation.san import san, score_text
 from merino.engine.report import phrases, schema
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
-from merino.study import claims, errors, tactics
+from merino.study import claims, errors, tactics, winning
 from merino.study.annotation import deeper, grade_of
-from merino.study.judge import Judge
+from merino.study.judge import Judge, lengthened
 from merino.study.lines import Course, after_move, seen_after
 
 SAME = 0.02  # of the points, by which moves must differ for one to be better
+UNSETTLED = 0.1  # of the points, by which a deeper search must not change a verdict, or another one is made
 DECIDED = 100  # centipawns by which moves must differ where one side is winning anyway
 MAX_SHOWN = 7  # plies of a mate that is shown to its end
 
@@ -55,14 +56,17 @@ def with_verdict(
 def of_position(position: Position, prover: claims.Prover) -> Judgement:
     """Who is better in a position that is not over, by which move, and what that wins.
 
-    A deeper search must agree, else its line is the verdict; there is none if the limit is a time.
+    A deeper search must agree, else its line is the verdict. Where it changes the points much, a still deeper one is
+    made; none is if the limit is a time.
     """
     judge, limits = prover.judge, prover.limits
     line = _searched(position, judge, limits)
-    if not limits.movetime:
-        deep = _searched(position, judge, deeper(limits))
+    for within in () if limits.movetime else (deeper(limits), lengthened(deeper(limits), *winning.LONGER)):
+        deep = _searched(position, judge, within)
         off = abs(judge.share(position, deep.score) - judge.share(position, line.score))
         line = line if deep.pv[0] == line.pv[0] and off < SAME else deep
+        if off < UNSETTLED:
+            break
     course, turn, mate = Course(position, line.pv, line.score), position.side, line.score.mate
     judged = partial(Judgement, lines={line.pv[0]: line})
     by = f"best is {course.opening} ({judge.name}, depth {line.depth})."
@@ -208,12 +212,13 @@ def _both(
 ) -> tuple[Line, Line, claims.Prover]:
     """The lines of two searches, of these moves alone or of all, and of another move, with a prover as deep.
 
-    Where the moves differ by as much as a mistake, the searches are deeper.
+    Where the moves differ by as much as a mistake, the searches are deeper, and so they are, if the limit is no time,
+    where the second move seems the best.
     """
     for within in (limits, deeper(limits)):
         line = _searched(position, judge, replace(within, search_moves=list(first)))
         own = line if line.pv[0] == second else _searched(position, judge, replace(within, search_moves=[second]))
-        if grade_of(_fall(position, line, own, judge)) is None:
+        if grade_of(_fall(position, line, own, judge)) is None and (own is not line or limits.movetime):
             break
     return line, own, claims.Prover(judge, within)
 

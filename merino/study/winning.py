@@ -288,14 +288,12 @@ def _by_anything(course: Course, gain: schema.GainReport) -> _Named | None:
     falls = [fall for fall in fallen if fall[2] in taken] or fallen
     if not falls:
         return None
-    spoils, verb = _spoils(course, gain), "wins"
+    spoils, (_, square, kind) = _spoils(course, gain), falls[0]
     if fallen[0] not in falls and fallen[0][0] == 1:
-        verb = f"exchanges {chess.piece_name(fallen[0][2])}s and wins"
-    _, square, kind = falls[0]
-    first = tactics.placed(kind, square)
-    if len(falls) == 1 or spoils.startswith(f"the {first}"):
-        return (square,), f"{course.opening} {verb} {spoils}"
-    return (square,), f"{course.opening} {verb} {spoils}: the {first} falls first"
+        return (square,), f"{course.opening} exchanges {chess.piece_name(fallen[0][2])}s and wins {spoils}"
+    first = f"the {tactics.placed(kind, square)}"
+    order = "" if len(falls) == 1 or spoils.startswith(first) else f": {first} falls first"
+    return (square,), f"{course.opening} wins {spoils}{order}"
 
 
 # The kinds of claims about material, in the order in which they are tried.

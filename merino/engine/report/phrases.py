@@ -55,7 +55,7 @@ def listed(kinds: Counter[chess.PieceType], price: Counter[chess.PieceType] = NO
 
 def phrases_of(name: str) -> tuple[str, ...]:
     """The words of the sentences that state what a term counts, by which they can be known."""
-    if counts_squares_of(_piece_in(name), name):
+    if MOBILITY in counted(name):
         return _MORE_SQUARES, _SQUARES_MORE, _SQUARES_FEWER
     words = [fact.words for fact in places.STATED.values() if name.startswith(fact.terms)]
     return tuple(max(re.split(r"\{\w+\}", each), key=len).lstrip("'s ").rstrip() for each in words)
@@ -72,11 +72,6 @@ def group_of(name: str) -> registry.Group:
     return _term(name).group
 
 
-def is_material(name: str) -> bool:
-    """Whether a term is the value of a kind of piece."""
-    return group_of(name) is registry.Group.MATERIAL
-
-
 @cache
 def _term(name: str) -> registry.Term | registry.TermTable:
     """The term or table of this name, in whichever set, first the user's own; raises KeyError."""
@@ -87,19 +82,14 @@ def _term(name: str) -> registry.Term | registry.TermTable:
     raise KeyError(name)
 
 
-def _piece_in(name: str) -> chess.PieceType | None:
+def piece_in(name: str) -> chess.PieceType | None:
     """The kind of piece with which the name of a term begins; None for none."""
     return next((kind for kind in chess.PIECE_TYPES if name.lower().startswith(chess.piece_name(kind))), None)
 
 
-def counts_squares_of(piece: chess.PieceType | None, name: str) -> bool:
-    """Whether a term counts the squares that pieces of a kind reach."""
-    return piece is not None and _piece_in(name) == piece and name.endswith(MOBILITY.capitalize())
-
-
 def counted(name: str) -> Iterator[str]:
     """The kinds of facts that a term counts."""
-    if counts_squares_of(_piece_in(name), name):
+    if piece_in(name) and name.endswith(MOBILITY.capitalize()):
         yield MOBILITY
     yield from (kind for kind, fact in places.STATED.items() if name.startswith(fact.terms))
 
@@ -117,7 +107,7 @@ def _facts(
     """
     found = dict[str, float]()
     for name, cp in sorted(terms.items(), key=lambda term: -abs(term[1])):
-        said = [each for kind in counted(name) for each in state(kind, _piece_in(name))]
+        said = [each for kind in counted(name) for each in state(kind, piece_in(name))]
         if text := " and ".join(text for favours, text in said if favours == (cp > 0)):
             found.setdefault(text, cp)
     return list(found.items())
@@ -306,14 +296,6 @@ def boards_after(position: str, *lines: Iterable[str]) -> Iterator[chess.Board]:
         yield board
 
 
-def facts_between(
-    terms: Mapping[str, float], before: chess.Board, after: chess.Board, is_choice: bool = False
-) -> list[tuple[str, float]]:
-    """The facts that differ between two boards and explain what terms change, centipawns for White, largest first."""
-    verbs = (places.HOLDS, places.LACKS) if is_choice else (places.BEGINS, places.ENDS)
-    return _facts(terms, partial(_changing, before, after, *verbs))
-
-
 def summarise_change(
     change: ChangeReport,
     what: str,
@@ -334,8 +316,10 @@ def summarise_change(
         sentences = [f"{what} leaves the score as it is."]
     if before is None or after is None:
         return tuple(sentences)
-    facts = facts_between({term.name: term.change_cp for term in change.terms}, before, after, is_choice)
-    material = math.fsum(term.change_cp for term in change.terms if is_material(term.name))
+    verbs = (places.HOLDS, places.LACKS) if is_choice else (places.BEGINS, places.ENDS)
+    changes = {term.name: term.change_cp for term in change.terms}
+    facts = _facts(changes, partial(_changing, before, after, *verbs))
+    material = math.fsum(cp for name, cp in changes.items() if group_of(name) is registry.Group.MATERIAL)
     was, now = balance(before), balance(after)
     if exchanged := _exchanged({kind: now[kind] - was[kind] for kind in now}, material):
         facts.append(

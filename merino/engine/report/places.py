@@ -11,9 +11,7 @@ import chess
 
 from merino.core.board.fen import COLOUR_NAMES
 
-CENTRE = chess.SquareSet(chess.BB_C4 | chess.BB_D4 | chess.BB_E4 | chess.BB_F4) | chess.SquareSet(
-    chess.BB_C5 | chess.BB_D5 | chess.BB_E5 | chess.BB_F5
-)
+CENTRE = chess.SquareSet(0x3C_3C00_0000)  # c4 to f5
 _AT_FIRST = chess.Board()
 LESS_MOBILE = 3  # squares by which the reach of a piece must differ to be named
 FILE, GAP, SQUARE, LINE = "file", "gap", "square", "line"  # what makes a fact the same on two boards

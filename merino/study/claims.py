@@ -25,8 +25,9 @@ from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
 from merino.study.judge import Judge
-from merino.study.lines import LATEST, Course, LineEnd, end_of
+from merino.study.lines import LATEST, SPARED, Course, LineEnd, end_of
 
+LEAST_OF_SEVERAL = 35  # centipawns that a move must lose for each pawn of several
 MIN_PLACE = 15.0  # centipawns that terms must make of a fact
 LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of place must show
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
@@ -95,9 +96,9 @@ class Prover:
 
     def of_mistake(self, played: int, best: Course, own: Course) -> Mistake:
         """What is wrong with `played` instead of the line `best`; `own` is the line after it, both as searched."""
-        for claim, kind, course in self._tactics(played, best, own):
-            return Mistake(kind, claim.text, line_text(course.start, claim.line), (claim,))
         whole = Course(best.start, (played, *own.moves), Score(-own.score))
+        for claim, kind, course in self._tactics(whole, best, own):
+            return Mistake(kind, claim.text, line_text(course.start, claim.line), (claim,))
         if (difference := self._winning.difference(whole, best)) is not None:
             pawns, (ply, best_ply), (after, before), text = difference
             wins, other = schema.GainReport(pawns, ply), best.uci(best_ply)
@@ -134,24 +135,24 @@ class Prover:
 
     # Tactics
 
-    def _tactics(self, played: int, best: Course, own: Course) -> Iterator[tuple[schema.ClaimReport, str, Course]]:
+    def _tactics(self, whole: Course, best: Course, own: Course) -> Iterator[tuple[schema.ClaimReport, str, Course]]:
         """What the reply gains, then what the better move would have gained, each with the kind of the mistake."""
         for course, is_missed in ((own, False), (best, True)):
             if (claim := self._mate(course)) is not None:
                 yield claim, TACTICS["mate"][is_missed], course
         loss = int(best.score) + int(own.score)
-        drawing = own if own.moves else Course(best.start, (played,), Score(-own.score))
+        drawing = own if own.moves else whole
         if best.score > 0 and (claim := self._draw(drawing)) is not None:
             yield claim, DRAW_ALLOWED, drawing
-        taken = tactics.balance(own.boards[0], best.side) - tactics.balance(best.boards[0], best.side)
-        lost, won = self._win(own), self._win(best)
-        net, more = (0 if claim is None or claim.wins is None else claim.wins.pawns for claim in (lost, won))
-        net -= taken
-        if lost and min(net, net + more) >= tactics.MIN_GAIN and _is_worth(net, loss, best, own):
-            said = _of_played(lost, played, best, own)
+        lost, won = self._win(own, whole.lead(1)), self._win(best)
+        less, more = (0 if claim is None or claim.wins is None else claim.wins.pawns for claim in (lost, won))
+        less -= whole.lead(1)
+        if lost and _is_worth(less, less + best.kept, loss):
+            said = _of_played(lost, whole.made[0], best, own)
             if said is not None:
                 yield said, self._name(said, is_missed=False), own
-        if won and more + net >= tactics.MIN_GAIN and taken <= 0 and _is_worth(more + net, loss, best, own):
+        is_missed = whole.lead(1) <= 0 or more > whole.kept
+        if won and is_missed and _is_worth(more + max(0, less), more - whole.kept, loss):
             yield won, self._name(won, is_missed=True), best
         if best.score == 0 and own.score > 0 and (claim := self._draw(best)) is not None:
             yield claim, DRAW_MISSED, best
@@ -197,9 +198,9 @@ class Prover:
             return None
         return self._claim(kind, course.side, course, len(course.moves), text, (0, 0))
 
-    def _win(self, course: Course) -> schema.ClaimReport | None:
-        """What material a line wins, or another one as good."""
-        if (won := self._winning.of(course)) is None:
+    def _win(self, course: Course, owed: int = 0) -> schema.ClaimReport | None:
+        """What material a line wins beyond what is owed, or another one as good."""
+        if (won := self._winning.of(course, owed)) is None:
             return None
         kind, line, gain, squares, text, after = won
         pieces = [(line.boards[0], square) for square in squares]
@@ -218,7 +219,7 @@ class Prover:
             here, there = (end_of(*line, self.judge.narrator) for line in zip((whole, best), plies, strict=True))
             if not (found := _covering(list(_place_candidates(here, there, best.side)), loss)):
                 continue
-            own_end, best_end = self._winning.scores_at(whole, best, plies)
+            own_end, best_end = (self._winning.farther(*end)[0] for end in zip((whole, best), plies, strict=True))
             if best_end - own_end >= winning.COVERED * loss:
                 ends = (whole, plies[0], own_end), (best, plies[1], best_end)
                 return [self._place(each, *(ends if each.is_played else ends[::-1])) for each in found]
@@ -262,19 +263,19 @@ class Prover:
         return schema.ClaimReport(kind, side, fen, tuple(named), course.uci(plies), other, wins, proof, text)
 
 
-def _is_worth(pawns: int, loss: int, best: Course, own: Course) -> bool:
-    """Whether a move loses enough for so many pawns to be its reason; far from level everything counts less."""
-    is_far = max(abs(int(best.score)), abs(int(own.score))) >= winning.WON
-    return loss >= winning.LEAST_PER_PAWN * min(pawns, 3 if is_far else pawns)
+def _is_worth(pawns: int, at_last: int, loss: int) -> bool:
+    """Whether a move loses enough for so many pawns to be its reason: less, if some are lost where both lines end."""
+    each = LEAST_OF_SEVERAL if at_last >= tactics.MIN_GAIN else winning.LEAST_PER_PAWN
+    return loss >= max(winning.LEAST_PER_PAWN, each * min(pawns, SPARED))
 
 
-def _of_played(claim: schema.ClaimReport, played: int, best: Course, own: Course) -> schema.ClaimReport | None:
+def _of_played(claim: schema.ClaimReport, move: chess.Move, best: Course, own: Course) -> schema.ClaimReport | None:
     """A claim about the reply, whose sentence says what the move loses by it if it is the man just moved that falls.
 
     That man may be exchanged, and something else lost. None where the move has taken something, so that what is lost in
     the end cannot be named.
     """
-    move, board = as_chess_move(played, best.start.chess960), best.boards[0]
+    board = best.boards[0]
     line = Course(own.start, own.start.copy().push_all(claim.line), own.score)  # `own`, or another one as good
     fallen = chess.parse_square(claim.pieces[0].square), tactics.taken_on(line.boards[0], line.made[0])
     if claim.kind not in ("takes", "wins material") or move.to_square not in fallen:

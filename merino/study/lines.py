@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import dropwhile
 from typing import Self
 
 import chess
@@ -18,6 +19,7 @@ from merino.study.judge import strongest
 LATEST = 7  # plies within which material must be won
 FOLLOWED = 12  # plies of a line that must not give it back
 SPARED = 3  # pawns from which on a defence may save one
+OF_MUCH = 4  # where so many pawns are won, one may still be taken
 
 
 def least_of(pawns: int) -> int:
@@ -74,10 +76,8 @@ class Course:
     @cached_property
     def gains(self) -> list[schema.GainReport]:
         """What the side that begins it has by `LATEST` where nothing can be taken back, and keeps later, most first."""
-        last = min(len(self.moves), FOLLOWED)
-        quiet = {ply: won for ply in range(last, 0, -1) if (won := self._secured(ply)) == self.lead(ply)}
         kept, nearly, least = dict[int, int](), dict[int, int](), 1000
-        for ply, pawns in quiet.items():
+        for ply, pawns in reversed(self._settled.items()):
             if pawns >= tactics.MIN_GAIN and ply <= LATEST and least_of(pawns) <= least:
                 (kept if pawns <= least else nearly)[pawns] = ply
             least = min(least, pawns)
@@ -85,29 +85,37 @@ class Course:
         return [schema.GainReport(pawns, found[pawns]) for pawns in sorted(found, reverse=True)]
 
     @property
-    def gain(self) -> schema.GainReport | None:
-        """The most of these; None for nothing."""
-        return next(iter(self.gains), None)
+    def kept(self) -> int:
+        """What the side that begins it has won at last."""
+        return next(reversed(self._settled.values()), 0)
+
+    def keeps(self, pawns: int) -> bool:
+        """Whether the side that begins it wins so many pawns, sooner or later, and does not give them back."""
+        later = list(dropwhile(lambda won: won < pawns, self._settled.values()))
+        return bool(later) and min(later) >= pawns
+
+    @cached_property
+    def _settled(self) -> dict[int, int]:
+        """What the side that begins it has won, by the plies after which nothing can be taken.
+
+        Where there is none, those count after which little of much can be taken.
+        """
+        leads = {ply: self.lead(ply) for ply in range(1, min(len(self.moves), FOLLOWED) + 1)}
+        quiet = {ply: lead for ply, lead in leads.items() if not self._at_stake(ply)}
+        return quiet or {ply: lead for ply, lead in leads.items() if self._at_stake(ply) <= max(0, lead) // OF_MUCH}
 
     def with_tail(self, plies: int, moves: Sequence[int]) -> Self:
         """The course of so many of its moves, followed by others."""
         return replace(self, moves=(*self.moves[:plies], *moves[: FOLLOWED - plies]))
 
-    def wins(self, pawns: int) -> bool:
-        """Whether the side that begins it wins so many pawns or more in it."""
-        return self.gain is not None and self.gain.pawns >= pawns
+    def _at_stake(self, ply: int) -> int:
+        """The pawns that can be taken at a profit after so many plies, by promotion as well.
 
-    def _secured(self, ply: int) -> int | None:
-        """What the side that begins it has won and keeps after so many plies; None during an exchange.
-
-        If it is the side's turn there, it can save one man: only the second largest capture counts.
+        If it is the turn of the side that begins, it can save one man: only the second largest capture counts.
         """
         board = self.boards[ply]
-        if tactics.can_promote(board) or (board.turn == self.side and tactics.best_capture(board)):
-            return None
-        if board.turn != self.side:
-            return self.lead(ply) - tactics.best_capture(board)
-        return self.lead(ply) - tactics.second_threat(board)
+        own = tactics.second_threat(board) if board.turn == self.side else 0
+        return max(tactics.best_capture(board), own, tactics.QUEENED * tactics.can_promote(board))
 
     def ahead(self, ply: int) -> int:
         """The pawns by which the side that begins it is ahead after so many plies."""

@@ -8,6 +8,7 @@ import chess
 WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
 MIN_PIECE_WON = 2  # pawns that an exchange wins where it wins a piece
 MIN_GAIN = 1  # pawns that count as winning something
+QUEENED = 8  # pawns that a promotion wins
 PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 SLIDERS = (chess.BISHOP, chess.ROOK, chess.QUEEN)
 

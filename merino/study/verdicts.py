@@ -162,7 +162,7 @@ def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:
         return (f"{_numbered(course, len(moves))} {tactics.DRAWS[how]}.",)
     for start in (0, 1)[: len(moves)]:
         part = Course(course.after(start), course.moves[start:], Score(0))
-        ply = start + part.gain.ply if part.gain else 0
+        ply = start + part.gains[0].ply if part.gains else 0
         pawns = tactics.balance(course.boards[ply], part.side) - tactics.balance(course.boards[0], part.side)
         if pawns >= tactics.MIN_GAIN:
             given, taken = tactics.exchanged(course.boards[0], course.boards[ply], part.side)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import chess
 
-from merino.core.board.game import Position
+from merino.core.board.game import FIFTY_MOVES, Position
 from merino.engine.notation.san import board_of
 from merino.engine.report import phrases, schema
 from merino.engine.search.limits import Limits, Line, Score
@@ -26,13 +26,12 @@ from merino.study.lines import FOLLOWED, LATEST, SPARED, Course, least_of
 
 MAX_FALL = 50  # centipawns that the second search may find less than the first
 WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
-LEAST_AFTER = 100  # centipawns of a side that has won a piece
+BETTER_OFF = 100  # centipawns of a side that needs no closer look when it wins a piece
 LEAST_PER_PAWN = 60  # centipawns that a move must lose for each pawn that is said to be lost
 COVERED = 0.5  # of what a move loses, that a reason must make
-AS_GOOD = 10  # centipawns that another line that wins material may be worse by
+AS_GOOD = 20  # centipawns by which a first move may be worse than another
 COUNTING = 100_000  # nodes of the search that counts material
 COUNTER_MB = 8
-COUNTED = (*tactics.PIECES, chess.PAWN)
 LONGER = 3, 2  # times the nodes, or more plies, of a search that must not change a score
 SIMPLE = 3  # plies in which what hangs is taken
 
@@ -46,7 +45,7 @@ def for_beginner(value: int, ply: int) -> int:
 def counting() -> Evaluation:
     """An evaluation that counts nothing but material."""
     evaluation = families.default()
-    worth = {f"VAL_{chess.piece_symbol(kind).upper()}": 100.0 * tactics.WORTH[kind] for kind in COUNTED}
+    worth = {f"VAL_{chess.piece_symbol(kind).upper()}": 100.0 * pawns for kind, pawns in tactics.WORTH.items()}
     return evaluation.with_numbers({name: worth.get(name[:5], 0.0) for name in evaluation.numbers})
 
 
@@ -89,32 +88,44 @@ class Winning:
         """What the judge finds."""
         return self.judge.line(position, self.limits)
 
-    def of(self, course: Course) -> Win | None:
-        """What material a line wins, or another one as good, that a search finds which counts nothing else."""
+    def of(self, course: Course, owed: int = 0) -> Win | None:
+        """What material a line wins beyond what is owed, or another as good, that a count of material finds as well."""
         counted = self.count(course.start)
         if not course.moves or counted.pawns < tactics.MIN_GAIN:
             return None
-        won = self._won_in(course)
+        won = self._won_in(course, owed)
         if won is None and (other := self._as_good(course, counted.moves)) is not None:
-            won = self._won_in(other)
+            won = self._won_in(other, owed)
         return won
 
     def _as_good(self, course: Course, moves: Sequence[int]) -> Course | None:
         """Another line from the same position; None if the judge finds its first move worse."""
         score = course.score
         if moves[0] != course.moves[0]:
-            (line,) = self.judge.analyse(course.start, replace(self.limits, search_moves=[moves[0]]))
-            score = line.score
+            score = self._best_of(course.start, [moves[0]]).score
         return None if score < course.score - AS_GOOD else Course(course.start, moves, score)
 
-    def _won_in(self, course: Course) -> Win | None:
-        """What material a line wins, and by which of the means; None if it is not proved."""
+    def _best_of(self, position: Position, moves: Sequence[int]) -> Line:
+        return self.judge.line(position, replace(self.limits, search_moves=list(moves)))
+
+    def _won_in(self, course: Course, owed: int) -> Win | None:
+        """What material a line wins, and by which of the means; None if it is not proved.
+
+        Of much that is won, what comes a pawn at a time later is left out.
+        """
+        plies = {gain.pawns - owed: gain.ply for gain in course.gains if gain.pawns > owed}
         for gain in course.gains:
+            won = gain.pawns - owed
+            if won <= 0 or plies.get(least_of(won), LATEST) < gain.ply:
+                continue
             if self.count(course.start, course.moves[:1]).pawns < least_of(gain.pawns):
                 continue
-            line = self.search(course.after(gain.ply))
+            end = course.after(gain.ply)
+            if gain.pawns + for_beginner(self.count(end).pawns, gain.ply) < least_of(gain.pawns):
+                continue
+            line = self.search(end)
             after = line.score if gain.ply % 2 == 0 else Score(-line.score)
-            is_kept = course.with_tail(gain.ply, line.pv).wins(gain.pawns)
+            is_kept = course.with_tail(gain.ply, line.pv).keeps(gain.pawns)
             if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain, line):
                 for kind, named in MEANS.items():
                     if (found := named(course, gain)) is not None:
@@ -122,26 +133,29 @@ class Winning:
         return None
 
     def _agrees(self, course: Course, gain: schema.GainReport, after: Score) -> bool:
-        """Whether the scores of a line speak of what it wins, before and after it: a pawn decides no game."""
-        if abs(after) >= WON:
-            return gain.pawns >= SPARED and (after > 0) == (course.score > 0)
-        if gain.pawns >= SPARED:
-            return after >= max(course.score - MAX_FALL, LEAST_AFTER)
-        is_same = abs(after - course.score) <= MAX_FALL
-        return is_same and after >= LEAST_PER_PAWN * min(gain.pawns, course.ahead(gain.ply))
+        """Whether the scores of a line before and after what it wins agree: who is winning may win more slowly."""
+        if gain.pawns < SPARED:
+            least = LEAST_PER_PAWN * (min(gain.pawns, course.ahead(gain.ply)) - 1)
+            return abs(after - course.score) <= MAX_FALL and after >= least
+        return after >= course.score - MAX_FALL or after >= WON
 
     def _is_forced(self, course: Course, gain: schema.GainReport, end: Line) -> bool:
         """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several.
 
-        The first move must keep the score, where it wins no piece in a longer search.
+        The first move must keep the score; if it wins no piece, or too little to be better off, in a longer search, and
+        no other may be better.
         """
-        limits = lengthened(self.limits, *LONGER) if gain.pawns < SPARED else self.limits
+        is_unsure = gain.pawns < SPARED or course.score < BETTER_OFF
+        limits = lengthened(self.limits, *LONGER) if is_unsure else self.limits
         first = end if gain.ply == 1 and limits is self.limits else self.judge.line(course.after(1), limits)
         if -first.score < min(course.score - MAX_FALL, WON):
             return False
+        others = [move for move in course.start.legal_moves if move != course.moves[0]] if is_unsure else []
+        if others and self._best_of(course.start, others).score > AS_GOOD - first.score:
+            return False
         defences = {1: first} | {ply: self.search(course.after(ply)) for ply in range(3, gain.ply, 2)}
         least = least_of(gain.pawns)
-        return all(course.with_tail(ply, defence.pv).wins(least) for ply, defence in defences.items())
+        return all(course.with_tail(ply, defence.pv).keeps(least) for ply, defence in defences.items())
 
     @cached_property
     def _counter(self) -> Judge:
@@ -154,7 +168,9 @@ class Winning:
         if asked not in self._counts:
             board = board_of(position)
             line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
-            pawns = round(line.score / 100) - tactics.balance(board, board.turn)
+            # A score is the less the nearer the end of its line is to a draw by the fifty-move rule.
+            left = max(1, FIFTY_MOVES - Course(position, line.pv, line.score).boards[-1].halfmove_clock)
+            pawns = round(line.score / left) - tactics.balance(board, board.turn)
             self._counts[asked] = Counted(line.pv, pawns)
         return self._counts[asked]
 
@@ -169,8 +185,8 @@ class Winning:
             return None
         counted = [self.count(course.after(ply)).pawns for course, ply in zip((whole, best), plies, strict=True)]
         own, other = map(for_beginner, counted, plies)
-        certain = pawns + other - own
-        ends = self.scores_at(whole, best, plies)
+        ends, kept = zip(self.farther(whole, plies[0]), self.farther(best, plies[1]), strict=True)
+        certain = min(pawns + other - own, kept[1] - kept[0])
         is_far = max(map(abs, ends)) >= WON and pawns < SPARED
         if is_far or max(counted) > 0 or certain < least_of(pawns) or ends[1] - ends[0] < COVERED * loss:
             return None
@@ -178,15 +194,14 @@ class Winning:
         text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
         return Shortfall(pawns, plies, ends, text)
 
-    def scores_at(self, whole: Course, best: Course, plies: tuple[int, int]) -> tuple[int, int]:
-        """The scores at the ends of the line played and of the better one, by longer searches, for who begins them."""
-        lines = zip((whole, best), plies, strict=True)
-        found = [self.judge.line(course.after(ply), lengthened(self.limits, *LONGER)).score for course, ply in lines]
-        own, other = map(for_beginner, map(int, found), plies)
-        return own, other
+    def farther(self, course: Course, ply: int) -> tuple[int, int]:
+        """The score after so many plies by a longer search, and the pawns won by its line, for who begins."""
+        line = self.judge.line(course.after(ply), lengthened(self.limits, *LONGER))
+        return for_beginner(int(line.score), ply), course.with_tail(ply, line.pv).kept
 
 
 _Named = tuple[Sequence[chess.Square], str]
+_Pairs = Iterator[tuple[chess.Square, chess.Square]]
 
 # How material is won: each rule has the squares of the pieces that it names, as they stand at first, and its sentence.
 
@@ -243,13 +258,7 @@ def _by_pin(course: Course, gain: schema.GainReport) -> _Named | None:
     return _in_line(course, gain, tactics.pins_by(course.boards[1], course.made[0].to_square), "pins", "to")
 
 
-def _in_line(
-    course: Course,
-    gain: schema.GainReport,
-    found: Iterator[tuple[chess.Square, chess.Square]],
-    verb: str,
-    between: str,
-) -> _Named | None:
+def _in_line(course: Course, gain: schema.GainReport, found: _Pairs, verb: str, between: str) -> _Named | None:
     move, board = course.made[0], course.boards[1]
     if tactics.is_hanging(board, move.to_square):
         return None

@@ -122,10 +122,15 @@ def profit(board: chess.Board, move: chess.Move) -> int:
     return gained - max(0, profit(after, cheapest))
 
 
+def at_stake(board: chess.Board) -> int:
+    """What the side to move can win by an exchange or a promotion."""
+    moves = [move for move in board.legal_moves if board.is_capture(move) or move.promotion]
+    return max((profit(board, move) for move in moves), default=0)
+
+
 def is_quiet(board: chess.Board) -> bool:
     """Whether the side to move can win nothing by an exchange or a promotion."""
-    moves = [move for move in board.legal_moves if board.is_capture(move) or move.promotion]
-    return all(profit(board, move) <= 0 for move in moves)
+    return at_stake(board) <= 0
 
 
 def followed(boards: Sequence[chess.Board], line: Sequence[chess.Move], square: chess.Square) -> chess.Square | None:

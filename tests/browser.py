@@ -50,12 +50,20 @@ CHROMIUM = installed(*SHELLS, "chromium", "chromium-browser", "google-chrome")
 DRIVER = installed("chromedriver", "chromium.chromedriver")
 # Drawn again in this moment, not drawn yet, or under something that goes: a person waits and tries again.
 PASSING = (StaleElementReferenceException, ElementNotInteractableException, ElementClickInterceptedException)
-# An element, of which `aimed` says then whether a click hit it.
-AIM = """
-    const found = document.querySelector(arguments[0]);
+# The middle of an element, in pixels of the window, scrolled into it.
+MIDDLE = """
+    const found = document.querySelector(arguments[0]), [box] = found?.getClientRects() ?? [];
+    if (!box) return null;
+    found.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+    const { x, y, width, height } = found.getClientRects()[0];
+    return [Math.round(x + width / 2), Math.round(y + height / 2)];
+"""
+# The same, and `aimed` says then whether a click hit it.
+AIM = f"""
     window.aimed = false;
-    found?.addEventListener("pointerdown", () => (window.aimed = true), { capture: true, once: true });
-    return found;
+    const hear = () => (window.aimed = true);
+    document.querySelector(arguments[0])?.addEventListener("pointerdown", hear, {{ capture: true, once: true }});
+    {MIDDLE}
 """
 # Requests that begin with the keys, such as "GET /api/night", are answered in the server's place, and counted.
 ANSWERS = """
@@ -231,10 +239,10 @@ class Page:
         self._then(until)
 
     def _hit(self, selector: str) -> bool:
-        found = self.run(AIM, selector)
-        if found:
-            found.click()
-        return bool(found and self.run("return window.aimed"))
+        aim = self.run(AIM, selector)
+        if aim:
+            self._point(lambda pointer: pointer.move_to_location(*aim).pointer_down().pointer_up())
+        return bool(aim and self.run("return window.aimed"))
 
     def unfold(self, summary: str, until: Question | None = None) -> None:
         """Open details by a click at their summary, where they are not open."""
@@ -266,13 +274,7 @@ class Page:
 
     def middle(self, selector: str) -> tuple[int, int]:
         """The middle of an element, in pixels of the window, scrolled into it."""
-        script = (
-            "const found = document.querySelector(arguments[0]); if (!found) return null;"
-            "found.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});"
-            "const box = found.getBoundingClientRect();"
-            "return [Math.round(box.x + box.width / 2), Math.round(box.y + box.height / 2)]"
-        )
-        x, y = self.until(lambda: self.run(script, selector))
+        x, y = self.until(lambda: self.run(MIDDLE, selector))
         return x, y
 
     def drag(self, start: str, end: str, drop: bool = True, until: Question | None = None) -> None:

@@ -335,14 +335,15 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     page.run("document.getElementById('course-terms-choice').open = true")
     page.click('#panel-games input[data-term="KnightCenter"]')
     page.until(lambda: "Knight center" in page.text("#course-terms .legend"))
-    page.choose("#annotate-nodes", 20000)
+    page.run("document.getElementById('annotate-nodes').options[0].value = 4000")
+    page.choose("#annotate-nodes", 4000)
     page.click("#annotate")
     page.until(lambda: page.text("#annotate") == "Search deeper" and "White: " in page.text("#panel-games .summary"))
     page.click(".mistakes li:last-child button")
     page.until(lambda: page.text("#move-list [aria-current]") in page.text(".mistakes li:last-child button"))
     proved = ".mistakes li:last-child .proof"
     page.unfold(".mistakes li:last-child summary", until=lambda: page.all(f"{proved} svg.mini"))
-    assert re.search(r"Score .* for White: searches by gen13, 160,000 nodes each", page.text(proved))
+    assert re.search(r"Score .* for White: searches by gen13, 32,000 nodes each", page.text(proved))
     assert violations(page, ".mistakes") == []
     page.click(f"{proved} button")  # which plays the first move of the line that proves it
     page.until(lambda: page.text("#move-list [aria-current]").rstrip("#") == page.moves[-1].rstrip("#"))

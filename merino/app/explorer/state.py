@@ -10,7 +10,7 @@ import secrets
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar, get_args, get_origin
@@ -181,12 +181,10 @@ class NamedJudge:
     def _ready(self) -> tuple[judge.Judge, list[Callable[[], bool]]]:
         while self._idle:
             lent, asked = self._idle.pop()
-            try:
+            with suppress(StudyError):  # of one that has ended while nobody used it
                 lent.new_game()
-            except StudyError:  # it has ended while nobody used it: the next one takes its place
-                lent.close()
-            else:
                 return lent, asked
+            lent.close()
         asked = []
         return judge.judge_of(self._named, HASH_MB, 1, is_stop_requested=lambda: any(ask() for ask in asked)), asked
 

@@ -78,7 +78,7 @@ additions: warmup $(INSTALLED_DEV) ## add a term, a UCI option and so on to copi
 fuzz-files: warmup $(INSTALLED_DEV) ## let Merino read 2,000 changed files of every kind; ARGS="--seed 7 --examples 9000" for others
 	@$(RUN) -m tests.fuzz_files $(ARGS)
 
-fuzz-pgn: warmup $(INSTALLED_DEV) ## let Merino and python-chess read 20,000 games in drawn layouts; ARGS="--games 2000000 --seed 7"
+fuzz-pgn: warmup $(INSTALLED_DEV) ## let Merino and python-chess read 20,000 mutated games; ARGS="--games 2000000 --seed 7"
 	@$(RUN) -m tests.fuzz_pgn $(ARGS)
 
 truth: $(INSTALLED) ## check what annotate says, without its code: ENGINE=/usr/games/stockfish confirms, FILE=my.pgn, ARGS="--games 5"

@@ -75,12 +75,8 @@ def is_shuffled(variant: str) -> bool:
 @kernel
 def _tag_row(data, start, stop):
     """The row in TAG_NAMES of the tag data[start:stop], or -1."""
-    at = start + 1
-    while data[at] == ord(" ") or data[at] == ord("\t"):
-        at += 1
-    length = 0
-    while at + length < stop and data[at + length] > ord(" ") and data[at + length] != ord('"'):
-        length += 1
+    at = pgn_tokens.skip_blanks(data, start + 1, stop)
+    length = pgn_tokens.word_end(data, at, stop) - at
     for row in range(len(_TAG_BYTES)):
         if length == _TAG_LENGTHS[row] and pgn_tokens.matches(data, at, stop, _TAG_BYTES[row, :length]):
             return row
@@ -210,13 +206,7 @@ def _play_game(data, game, stack, scratch, moves, scores, whole, written):
         move = resolve(stack[plies & 1], scratch, data, start, stop)
         if move <= 0:
             game.fault_at = start
-            game.fault = (
-                ILLEGAL_MOVE
-                if move == pgn_tokens.ILLEGAL
-                else AMBIGUOUS_MOVE
-                if move == pgn_tokens.AMBIGUOUS
-                else NULL_MOVE
-            )
+            game.fault = ILLEGAL_MOVE - move  # of ILLEGAL, AMBIGUOUS and NULL, which count down from 0
             return began
         makemove.make(stack[(plies + 1) & 1], stack[plies & 1], move)
         moves[written] = move
@@ -325,11 +315,13 @@ def read_games(
 
 
 def up_to_faults(games: Games) -> Games:
-    """The same games, each with the moves before its fault."""
+    """The same games, each with the moves before its first fault."""
     table = games.table.copy()
     cut = (table["fault"] != NO_FAULT) & (table["fault"] != BAD_FEN) & (table["fault"] != BAD_VARIANT)
+    if not cut.any():
+        return games
     table["end"][cut], table["fault"][cut] = table["fault_at"][cut], NO_FAULT
-    return play_games(games.data, table)
+    return up_to_faults(play_games(games.data, table))
 
 
 def scan_games(text: bytes | np.ndarray, keeps_empty: bool = False) -> tuple[np.ndarray, np.ndarray]:

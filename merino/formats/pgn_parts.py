@@ -25,8 +25,7 @@ from merino.formats.pgn_games import plain_value
 from merino.formats.pgn_tokens import resolve
 
 PART = memory.record_dtype([("kind", np.int8), ("start", np.int64), ("stop", np.int64), ("depth", np.int64)])
-_RESULT = re.compile(rb"(?:\*|1-0|0-1|1/2(?:-1/2)?)\Z")
-_NUMBER = re.compile(rb"\d+[.\s]*\Z")
+_RESULT = re.compile(rb"(?:\*|(?:1-0|0-1|1/2)[^\s{}();$!?*\[\],\"\xc2]*)\Z")
 _SIGNS = {b"!": 1, b"?": 2, b"!!": 3, b"??": 4, b"!?": 5, b"?!": 6}
 _MAX_SIGN_DIGITS = 9  # the standard has signs up to $255
 _BRACES = str.maketrans("{}", "()")
@@ -211,11 +210,13 @@ def _cuts(content: bytes, table: np.ndarray) -> Iterator[int]:
     if not len(table):
         return
     for end, start in zip(table["end"].tolist(), table["start"][1:].tolist(), strict=False):
-        if _RESULT.search(content, max(0, end - 7), end):
-            yield end
+        if _RESULT.search(content, max(0, end - 64), end):
+            behind = content[end : end + 64]  # a percent sign there begins no line, as it would in the next content
+            yield end + len(behind) - len(behind.lstrip(b"%"))
         else:
-            number = None if content.startswith(b"[", start) else _NUMBER.search(content, max(end, start - 16), start)
-            yield number.start() if number else start
+            before = () if content.startswith(b"[", start) else parts_of(content[end:start], 0)
+            numbers = [part.start for part in before if part.kind == pgn_tokens.NUMBER and not part.depth]
+            yield end + numbers[-1] if numbers else start
     yield len(content)
 
 
@@ -228,8 +229,9 @@ def _untagged(before: bytes) -> int:
 
 
 def _tags(text: bytes) -> Iterator[tuple[str, str]]:
-    """The names and values of the tags in the head of a game."""
+    """The names and values of the tags in the head of a game; without a quote at its end, a value is none."""
     for part in takewhile(lambda part: part.start < len(text), parts_of(text, 0)):
         if part.kind == pgn_tokens.TAG:
-            name, _, value = text[part.start + 1 : part.stop].partition(b'"')
-            yield sources.decoded(name).strip(), plain_value(sources.decoded(value[: value.rfind(b'"')]))
+            name, *value, _ = text[part.start + 1 : part.stop].split(b'"')
+            if value:
+                yield sources.decoded(name.strip()), plain_value(sources.decoded(b'"'.join(value)))

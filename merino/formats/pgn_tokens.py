@@ -39,6 +39,7 @@ def _bytes(text):
 SPACE = codes(" \t\r\n\v\f")
 _DIGIT = codes("0123456789")
 _SYMBOL_LEAD = 0xC2  # the first byte of no-break space and signs like the half in UTF-8, never of a letter
+_NOT_ASCII = 128  # and above
 _WORD_END = codes(' \t\r\n\v\f{}();$!?*[],"' + chr(_SYMBOL_LEAD))
 _NO_WORD = codes("0123456789!#$%&'()*+,./:;<=>?[\\]^_`{|}~\"" + chr(_SYMBOL_LEAD) + chr(0xEF))  # no word begins so
 _RESULT_TEXTS = tuple(_bytes(text) for text in (b"0-1", b"1/2", b"1-0"))  # BLACK_WON, DRAWN, WHITE_WON
@@ -120,7 +121,8 @@ def _sign_part(data, at, end, in_variation):
         return OTHER, _skip_bracket(data, at, end)
     if character == _BYTE_ORDER_MARK[0]:
         return OTHER, at + 3 if matches(data, at, end, _BYTE_ORDER_MARK) else word_end(data, at, end)
-    return OTHER, min(at + 2, end) if character == _SYMBOL_LEAD else at + 1
+    is_whole = character == _SYMBOL_LEAD and at + 1 < end and data[at + 1] >= _NOT_ASCII
+    return OTHER, at + 2 if is_whole else at + 1
 
 
 @kernel
@@ -169,15 +171,16 @@ def is_line_start(data, at):
 @kernel
 def is_tag(data, at, end):
     """Whether a tag pair opens at `at`: a bracket, a name, a quote."""
-    at = _skip_blanks(data, at + 1, end)
+    at = skip_blanks(data, at + 1, end)
     name = at
     while at < end and not _WORD_END[data[at]]:
         at += 1
-    return at > name and matches(data, _skip_blanks(data, at, end), end, _QUOTE)
+    return at > name and matches(data, skip_blanks(data, at, end), end, _QUOTE)
 
 
 @kernel
-def _skip_blanks(data, at, end):
+def skip_blanks(data, at, end):
+    """The offset of the next character that is no blank and no tab."""
     while at < end and (data[at] == ord(" ") or data[at] == ord("\t")):
         at += 1
     return at
@@ -287,13 +290,14 @@ _SHORTEST_WITH_RESULT = 5  # characters: e41-0
 
 @kernel
 def _before_result(data, start, stop):
-    """Where the move data[start:stop] ends, if a result follows it without a blank: Qh4#0-1."""
-    if stop - start < _SHORTEST_WITH_RESULT or data[stop - 1] < ord("0") or data[stop - 1] > ord("2"):
-        return stop
-    for length in (7, 3):
+    """Where the move data[start:stop] ends, if results follow it without a blank: Qh4#0-1."""
+    length = 7
+    while length and stop - start >= _SHORTEST_WITH_RESULT and ord("0") <= data[stop - 1] <= ord("2"):
         at = stop - length
         if at > start and result_at(data, at, stop) != UNFINISHED and _may_be_move(data, start, at):
-            return at
+            stop, length = at, 7
+        else:
+            length = 3 if length == 7 else 0
     return stop
 
 

@@ -48,7 +48,7 @@ def judge(found: Mapping[str, tuple[str, int]] | None = None, otherwise: int = 0
         return [line_of(position, moves, score - 100 * (len(limits.search_moves) > 1))]
 
     share = partial(outlook.expected_score, k=200.0)
-    return Judge("script", analyse, share, families.default(), "", "", share)
+    return Judge("script", analyse, share, families.default(), "", "", ())
 
 
 def along(fen: str, moves: str, score: int = 300) -> dict[str, tuple[str, int]]:

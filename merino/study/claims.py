@@ -220,10 +220,15 @@ class Prover:
             if not (found := _covering(list(_place_candidates(here, there, best.side)), loss)):
                 continue
             own_end, best_end = (self._winning.farther(*end)[0] for end in zip((whole, best), plies, strict=True))
-            if best_end - own_end >= winning.COVERED * loss:
+            if self._fall(best, best_end, own_end) >= winning.COVERED * self._fall(best, best.score, whole.score):
                 ends = (whole, plies[0], own_end), (best, plies[1], best_end)
                 return [self._place(each, *(ends if each.is_played else ends[::-1])) for each in found]
         return []
+
+    def _fall(self, best: Course, *scores: int) -> float:
+        """How much less of the points the second score promises who begins a line, as grades see it."""
+        better, other = ((Score(score), self.judge.expected(Score(score))) for score in scores)
+        return self.judge.loss(best.start, better, other)
 
     def _place(
         self, found: _Candidate, end: tuple[Course, int, int], other: tuple[Course, int, int]

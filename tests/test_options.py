@@ -333,14 +333,16 @@ def test_a_search_for_a_mate_leaves_tables_aside(talk, fen):
     assert " score mate 2 " in said[-2] and " tbhits 0 " in said[-2]
 
 
-def test_a_broken_table_is_said_once_and_not_used_again(talk):
-    talk.runtime.tables = FakeTables(fault=lambda: OSError("invalid magic header"))
-    first = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2")
-    assert first[0] == (
-        "info string error: SyzygyPath: a broken table: invalid magic header; the tablebases are no longer used"
-    )
-    assert first[-1].startswith("bestmove")
+def test_a_broken_table_is_said_once_and_the_others_are_used(talk, tmp_path):
+    (file := tmp_path / "KQvK.rtbw").write_bytes(b"no table" * 10)
+    (tmp_path / "KRvK.rtbw").write_bytes(constant_file("KRvK", WON, LOST))
+    talk.say(f"setoption name SyzygyPath value {tmp_path}", f"position fen {QUEEN_ENDING}")
+    first = talk.say("go depth 2")
+    assert first[0].startswith(f"info string error: SyzygyPath: a broken table: '{file}': invalid magic header")
+    assert first[0].endswith("; the others are used") and first[-1].startswith("bestmove")
     assert not any("error" in line for line in talk.say("go depth 2"))
+    other = talk.say("position fen 3q3k/8/8/8/8/8/8/K2R4 w - - 0 1", "go depth 6")
+    assert int(next(line for line in reversed(other) if " tbhits " in line).split(" tbhits ")[1].split()[0]) > 0
 
 
 def test_the_engine_counts_what_the_search_found_in_tables(talk, tmp_path):
@@ -372,7 +374,7 @@ def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk, tmp_pat
     go = [f"position fen {ROOK_TO_TAKE}", "go depth 8"]
     lines = talk.say(f"setoption name SyzygyPath value {tmp_path}", *go)
     fault = f"a broken table: '{file}': it is no Syzygy table of results, or its end is missing"
-    error = f"info string error: SyzygyPath: {fault}; the tablebases are no longer used"
+    error = f"info string error: SyzygyPath: {fault}; the others are used"
     assert lines.count(error) == 1 and lines[-1].startswith("bestmove")
     assert error not in talk.say(*go)
 

@@ -1,6 +1,8 @@
 """Syzygy endgame tables: which moves keep the result at the root, by python-chess, and results for the search."""
 
 import os
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +35,26 @@ class Tables(chess.syzygy.Tablebase):
         super().__init__()
         self.path = path
         self.faults: list[str] = []
+
+    def probe_wdl_table(self, board: chess.Board) -> int:
+        """What python-chess finds; raises TablebaseError for a broken table, which is not asked again."""
+        with self._named(self.wdl, board):
+            return super().probe_wdl_table(board)
+
+    def probe_dtz_table(self, board: chess.Board, wdl: int) -> tuple[int, int]:
+        """The same for distances."""
+        with self._named(self.dtz, board):
+            return super().probe_dtz_table(board, wdl)
+
+    @contextmanager
+    def _named(self, tables: MutableMapping[str, chess.syzygy.Table], board: chess.Board) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, IndexError, ValueError) as error:
+            table = tables[chess.syzygy.calc_key(board)]
+            for key in {table.key, table.mirrored_key}:
+                del tables[key]
+            raise TablebaseError(f"a broken table: '{table.path}': {error}") from error
 
     @cached_property
     def results(self) -> table_files.ResultTables:
@@ -70,8 +92,6 @@ def advise(tables: Tables, position: Position) -> Advice | None:
         ranked = {move: _rank(tables, board, as_chess_move(move, board.chess960)) for move in position.legal_moves}
     except KeyError:
         return None
-    except (OSError, IndexError, ValueError) as error:
-        raise TablebaseError(f"a broken table: {error}") from error
     best = max(ranked.values(), default=None)
     return Advice([move for move, rank in ranked.items() if rank == best], len(ranked))
 

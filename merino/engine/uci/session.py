@@ -225,8 +225,8 @@ class UciSession:
             self._lag.move_made(waited + searcher.planned)
             self._node_clock.move_made(searcher.planned)
             self._is_searching = False
-            if tablebases is not None and tablebases.fault is not None:
-                self._drop_tables(runtime, tablebases.fault)
+            if tablebases is not None:
+                self._name_broken(runtime, tablebases.fault)
             if result.is_short:
                 self.output.info("the search was too short for the strength that is set: its move is weaker")
             report.done(result)
@@ -379,12 +379,14 @@ class UciSession:
         try:
             return work.result(), runtime.tablebases()
         except ValueError as error:
-            self._drop_tables(runtime, error)
-            return None, None
+            self._name_broken(runtime, str(error))
+            return None, runtime.tablebases()
 
-    def _drop_tables(self, runtime: Runtime, fault: Exception | str) -> None:
-        self.output.error(f"SyzygyPath: {fault}; the tablebases are no longer used")
-        runtime.tables = None
+    def _name_broken(self, runtime: Runtime, fault: str | None) -> None:
+        """Say once that a table is broken, which is not asked again."""
+        if fault and runtime.tables is not None and fault not in runtime.tables.faults:
+            runtime.tables.faults.append(fault)
+            self.output.error(f"SyzygyPath: {fault}; the others are used")
 
     def _say_weights(self, runtime: Runtime) -> None:
         """Print which weights are in use, unless they were printed last."""

@@ -31,21 +31,22 @@ LINE = memory.record_dtype(
         ("start", np.int64),  # offset of the line
         ("stop", np.int64),
         ("number", np.int64),  # of the line, from 0
-        ("state", np.int64),  # READ, or what is wrong with it
+        ("state", np.int32),  # READ, or what is wrong with it
         ("result", np.float64),  # White's, 0..1; NaN if none was found
         ("game", np.uint64),  # a hash of the game's name, or NO_GAME
-        ("to_end", np.int64),  # plies, or NO_END
-        ("score", np.int64),  # centipawns, or NO_SCORE
-        ("by_mover", np.int64),  # whether it is for the side to move, not for White
+        ("to_end", np.int32),  # plies, or NO_END
+        ("score", np.int32),  # centipawns, or NO_SCORE
+        ("by_mover", np.int32),  # whether it is for the side to move, not for White
         ("bad_result", np.int64),  # offset of the first that cannot be read, or -1
         ("bad_score", np.int64),
     ],
 )
-_BETWEEN = pgn_tokens.codes(" \t\r\n,;|=[]()\"'")
-_IN_WORD = ~_BETWEEN
+_BETWEEN, _IN_WORD, _OPENS, _IN_VALUE = 1, 2, 4, 8  # of words; what may come before a value; commas too belong to it
+_KINDS = np.full(256, _IN_WORD | _IN_VALUE, dtype=np.uint8)
+_KINDS[pgn_tokens.codes(" \t\r\n,;|=[]()\"'")] ^= _BETWEEN | _IN_WORD
+_KINDS[pgn_tokens.codes(" \t\"'(")] |= _OPENS
+_KINDS[pgn_tokens.codes(" \t\r\n\"')];|")] ^= _IN_VALUE
 _BLANK = pgn_tokens.codes(" \t")
-_OPENS = pgn_tokens.codes(" \t\"'(")  # may come before a value
-_IN_VALUE = ~pgn_tokens.codes(" \t\r\n\"')];|")  # commas and whatever else belongs to it
 _VALUE = re.compile(rb"[^\s\"')\];|]*")
 
 
@@ -106,7 +107,7 @@ def read_labelled(text: bytes, lines_before: int = 0, in_check: bool = False) ->
         positions if good.all() else positions[good],
         kept["result"].astype(np.float32),
         kept["game"],
-        np.clip(kept["to_end"], NO_END, MAX_TO_END).astype(np.int16),
+        kept["to_end"].astype(np.int16),
         np.where(is_turned, -kept["score"], kept["score"]).astype(np.int16),
         kept["number"] + 1 + lines_before,
         tuple(faults),
@@ -205,7 +206,7 @@ def _read_remarks(data, at, line):
     bars = 0
     while at < line.stop:
         sign = data[at]
-        if _BETWEEN[sign]:
+        if _KINDS[sign] & _BETWEEN:
             at += 1
             bars += int(sign == ord("|"))
             if sign == ord("|") and bars == 1 and _has_bar(data, at, line.stop):
@@ -272,7 +273,9 @@ def _is_score(data, at, stop):
 def _plies_at(data, at, stop):
     """The whole number at `at`; NO_END if there is none."""
     after, number, unit = pgn_tokens.number_at(data, at, stop)
-    return number if number >= 0 and unit == 1 and after == _behind(_IN_WORD, data, at, stop) else NO_END
+    return (
+        min(number, MAX_TO_END) if number >= 0 and unit == 1 and after == _behind(_IN_WORD, data, at, stop) else NO_END
+    )
 
 
 @kernel
@@ -284,9 +287,9 @@ def _has_bar(data, at, stop):
 
 
 @kernel
-def _behind(signs, data, at, stop):
-    """The first offset from `at` on with another sign than these."""
-    while at < stop and signs[data[at]]:
+def _behind(kind, data, at, stop):
+    """The first offset from `at` on with a sign of another kind."""
+    while at < stop and _KINDS[data[at]] & kind:
         at += 1
     return at
 

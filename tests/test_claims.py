@@ -338,22 +338,22 @@ PAWNS = "r3k2r/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3K2R w KQkq - 0 1"
 
 
 def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_two_searches_agree():
-    better, reply = ("O-O O-O Rfe1 Rfd8", 80), ("O-O Rd1 Rfd8", 40)
+    better, reply = ("O-O O-O Rfe1 Rfd8", 40), ("O-O Rd1 Rfd8", 20)
     ends = {
         "r2r2k1/ppp2ppp/8/3p4/3P4/P1P5/1P3PPP/3RK2R w": ("", -40),
         "r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 80),
     }
     found = mistake(PAWNS, "a3", better, reply, found=ends)
     assert found.text == (  # and not that White's undeveloped rook on h1 reaches fewer squares
-        "improvement missed: White's rook would stand on the open e-file (0.95) (1. O-O O-O 2. Rfe1 Rfd8)"
+        "improvement missed: White's rook would stand on the open e-file (0.42) (1. O-O O-O 2. Rfe1 Rfd8)"
     )
     (claim,) = found.claims
     assert (claim.kind, claim.side, claim.line[0], claim.other_line[0]) == ("open file", "white", "e1g1", "a2a3")
     assert (claim.proof.score_before.cp, claim.proof.score_after.cp) == (-40, 80)
-    no_better = along(PAWNS, better[0], 0) | {"r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 0)}
+    no_better = along(PAWNS, better[0], -30) | {"r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", -30)}
     assert mistake(PAWNS, "a3", better, reply, found=ends | no_better).kind == claims.UNPROVED
     agreeing_more = ends | {"r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 260)}
-    assert mistake(PAWNS, "a3", (better[0], 260), reply, found=agreeing_more).kind == claims.UNPROVED  # 0.95 of 3.00
+    assert mistake(PAWNS, "a3", (better[0], 260), reply, found=agreeing_more).kind == claims.UNPROVED  # 0.42 of 2.80
 
 
 def test_a_threat_is_claimed_for_the_side_that_is_not_to_move():

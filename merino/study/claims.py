@@ -33,6 +33,7 @@ LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of p
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
 NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
 PLACES_NAMED = 3
+MOST_BY_NET = 2
 ENDS_TRIED = 3  # pairs of ends of two lines, at which a fact may differ
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
@@ -374,12 +375,14 @@ def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, kind: str, piec
 def _worth(by_terms: float, origin: chess.Square, is_own: bool, here: LineEnd, there: LineEnd) -> float:
     """The centipawns that a fact of a piece makes: by the terms, or by what the piece is worth to its owner.
 
-    0 unless both speak for it; of a king, or of a piece that one line loses, only the terms can.
+    0 unless both speak for it; of a king, or of a piece that one line loses, only the terms can. In sharp positions a
+    piece may be worth anything to a net, so that counts as MOST_BY_NET times what the terms say at most.
     """
     if origin not in here.worths or origin not in there.worths:
         return by_terms if by_terms >= MIN_PLACE else 0.0
     by_net = (there.worths[origin] - here.worths[origin]) * (1 if is_own else -1)
-    return max(by_terms, by_net) if min(by_terms, by_net) >= MIN_PLACE else 0.0
+    both_say_so = min(by_terms, by_net) >= MIN_PLACE
+    return max(by_terms, min(by_net, MOST_BY_NET * by_terms)) if both_say_so else 0.0
 
 
 def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:

@@ -299,10 +299,13 @@ def counted(monkeypatch: pytest.MonkeyPatch, *counts: int, line: str = "", fen: 
     monkeypatch.setattr(winning.Winning, "count", lambda *_: winning.Counted(moves, next(found)))
 
 
-@pytest.mark.parametrize(("score", "is_won"), [(280, True), (279, False)])
-def test_another_line_wins_where_its_first_move_is_a_little_worse_at_most(score, is_won, monkeypatch):
+@pytest.mark.parametrize(
+    ("score", "by_first", "taken_back", "is_won"),
+    [(280, 2, 1, True), (279, 2, 1, False), (280, 1, 1, False), (280, 2, 2, False)],
+)
+def test_another_line_wins_if_a_little_worse_at_most_and_counted(score, by_first, taken_back, is_won, monkeypatch):
     fen = "4k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1"
-    counted(monkeypatch, 3, 3, 0, line="Rxd5 Ke7", fen=fen)
+    counted(monkeypatch, 3, by_first, taken_back, line="Rxd5 Ke7", fen=fen)
     won = winning.Winning(judge(otherwise=score), LIMITS).of(course(fen, "h3 Nf6", 300))
     assert (won is not None) == is_won
 

@@ -681,7 +681,7 @@ KINDS: tuple[FileKind, ...] = (
         "packed positions",
         ".bin",
         lambda: [packed.with_checks(sample()[:40]).tobytes(), sample()[:9].tobytes()],
-        {"positions": _packed, "net": positions_of_net},
+        {"positions": _packed, "net": lambda path: positions_of_net(path, LeftOut())},
         _records_apart,
         _records_together,
     ),

@@ -368,6 +368,9 @@ def test_ctrl_c_ends_the_searches_of_positions_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(Rescore, "scores_of", stopped)
     with pytest.raises(KeyboardInterrupt):
         search(pgn(tmp_path), 10**6)
+    until = time.monotonic() + 10
+    while not ended and time.monotonic() < until:
+        time.sleep(0.01)
     assert set(ended) == {True}  # of as many searches as were under way
 
 

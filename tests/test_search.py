@@ -399,7 +399,7 @@ def test_a_searcher_is_freed_with_its_last_user_without_a_collection() -> None:
 def test_moves_to_search_that_are_not_legal_are_refused(searcher: Searcher) -> None:
     position = Position()
     e4, e5 = position.parse_uci("e2e4"), Position("4k3/8/8/4p3/8/8/8/4K3 b - -").parse_uci("e5e4")
-    with pytest.raises(IllegalMoveError, match=r"e5e4 of search_moves is not legal in rnbq.* w KQkq") as refused:
+    with pytest.raises(IllegalMoveError, match=r"search_moves: e5e4 is not legal in rnbq.* w KQkq") as refused:
         searcher.search(position, Limits(depth=2, search_moves=[e4, e5]))
     assert refused.value.index == 1
     with pytest.raises(IllegalMoveError, match="is not legal"):

@@ -120,7 +120,9 @@ def _tournament(kind: report.Schedule, sentence: str, words: Sequence[str]) -> i
             if broken:
                 remarks(args)(f"{title}: {broken}")
             fault = fault or broken
-            if match.interrupted or broken and match.tally.games:  # what ends one under way ends the others, too
+            is_held = broken is not None and isinstance(broken.__cause__, files.FileInUseError)
+            # What ends a match under way ends the others, too, and so does another run that works on the files.
+            if match.interrupted or is_held or (broken and match.tally.games):
                 break
     if fault and not tallies:
         raise fault

@@ -166,7 +166,7 @@ class Searcher:
         the limits that are not legal here, ValueError without a limit, TypeError for what cannot be used, and what
         `on_line` raises; then, and after Ctrl-C, no search is left running.
         """
-        limits = _bounded(limits, depth, nodes, movetime)
+        limits = self._bounded(limits, depth, nodes, movetime)
         function("on_line", on_line, "a function that takes a Line, or None")
         self._refuse_in_report()
         results: list[SearchResult] = []
@@ -204,7 +204,7 @@ class Searcher:
     ) -> Iterator[Line]:
         """The lines of a search as they come; leaving the loop stops it. Raises as `search` does."""
         reports: SimpleQueue[Line | SearchResult] = SimpleQueue()
-        self.start(position, _bounded(limits, depth, nodes, movetime), reports.put, reports.put)
+        self.start(position, self._bounded(limits, depth, nodes, movetime), reports.put, reports.put)
         try:
             while not isinstance(report := _report_in(reports, self), SearchResult):
                 if report is not None:
@@ -223,7 +223,7 @@ class Searcher:
         movetime: int | None = None,
     ) -> SearchResult:
         """Search as `search` does while other tasks run; cancelling it stops the search."""
-        limits, loop = _bounded(limits, depth, nodes, movetime), asyncio.get_running_loop()
+        limits, loop = self._bounded(limits, depth, nodes, movetime), asyncio.get_running_loop()
         found: asyncio.Future[SearchResult] = loop.create_future()
 
         def report(result: SearchResult) -> None:
@@ -274,6 +274,20 @@ class Searcher:
                 self._conditions(advised), position.copy(), limits, on_line, on_current_move
             )
             self._thread.run(lambda: on_done(run.go()))
+
+    def _bounded(self, limits: Limits | None, depth: int | None, nodes: int | None, movetime: int | None) -> Limits:
+        """The limits that were given, in one of two ways; raises TypeError, and ValueError if they never end a search.
+
+        Weakened play ends by itself.
+        """
+        named = Limits(depth=depth, nodes=nodes, movetime=movetime)
+        instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
+        if limits is not None and named != Limits():
+            raise ValueError("limits are given as Limits or by name, not both")
+        limits = named if limits is None else limits
+        if self.is_analysing or not self.is_weakened:
+            limits.refuse_endless()
+        return limits
 
     def _conditions(self, advised: Sequence[int]) -> search_run.Conditions:
         if self.is_weakened and self._chooser is None:
@@ -341,17 +355,6 @@ class Searcher:
 def _table_of(megabytes: int) -> transposition.TranspositionTable:
     """A new table of this size; raises MemoryError, too."""
     return transposition.TranspositionTable(whole_number("hash_mb (in MiB)", megabytes, 1, MAX_HASH_MB))
-
-
-def _bounded(limits: Limits | None, depth: int | None, nodes: int | None, movetime: int | None) -> Limits:
-    """The limits that were given, in one of two ways; raises TypeError, and ValueError if they never end a search."""
-    named = Limits(depth=depth, nodes=nodes, movetime=movetime)
-    instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
-    if limits is not None and named != Limits():
-        raise ValueError("limits are given as Limits or by name, not both")
-    limits = named if limits is None else limits
-    limits.refuse_endless()
-    return limits
 
 
 def _check_evaluation(evaluation: Evaluation | None, is_optional: bool = False) -> None:

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from queue import Empty, SimpleQueue
 from random import Random
 from types import FrameType, NoneType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     import chess
 
 DoneReport = Callable[[SearchResult], None]
+
+
+class NamedLimits(TypedDict, total=False):
+    """The limits that a search takes by name, as those of Limits."""
+
+    depth: int | None
+    nodes: int | None
+    movetime: int | None  # milliseconds
 
 
 class Searcher:
@@ -155,10 +163,7 @@ class Searcher:
         position: Position | chess.Board | str,
         limits: Limits | None = None,
         on_line: search_run.LineReport | None = None,
-        *,
-        depth: int | None = None,
-        nodes: int | None = None,
-        movetime: int | None = None,
+        **named: Unpack[NamedLimits],
     ) -> SearchResult:
         """Search a position and return the result.
 
@@ -166,7 +171,7 @@ class Searcher:
         the limits that are not legal here, ValueError without a limit, TypeError for what cannot be used, and what
         `on_line` raises; then, and after Ctrl-C, no search is left running.
         """
-        limits = self._bounded(limits, depth, nodes, movetime)
+        limits = self._bounded(limits, named)
         function("on_line", on_line, "a function that takes a Line, or None")
         self._refuse_in_report()
         results: list[SearchResult] = []
@@ -197,14 +202,11 @@ class Searcher:
         self,
         position: Position | chess.Board | str,
         limits: Limits | None = None,
-        *,
-        depth: int | None = None,
-        nodes: int | None = None,
-        movetime: int | None = None,
+        **named: Unpack[NamedLimits],
     ) -> Iterator[Line]:
         """The lines of a search as they come; leaving the loop stops it. Raises as `search` does."""
         reports: SimpleQueue[Line | SearchResult] = SimpleQueue()
-        self.start(position, self._bounded(limits, depth, nodes, movetime), reports.put, reports.put)
+        self.start(position, self._bounded(limits, named), reports.put, reports.put)
         try:
             while not isinstance(report := _report_in(reports, self), SearchResult):
                 if report is not None:
@@ -217,13 +219,10 @@ class Searcher:
         self,
         position: Position | chess.Board | str,
         limits: Limits | None = None,
-        *,
-        depth: int | None = None,
-        nodes: int | None = None,
-        movetime: int | None = None,
+        **named: Unpack[NamedLimits],
     ) -> SearchResult:
         """Search as `search` does while other tasks run; cancelling it stops the search."""
-        limits, loop = self._bounded(limits, depth, nodes, movetime), asyncio.get_running_loop()
+        limits, loop = self._bounded(limits, named), asyncio.get_running_loop()
         found: asyncio.Future[SearchResult] = loop.create_future()
 
         def report(result: SearchResult) -> None:
@@ -275,16 +274,16 @@ class Searcher:
             )
             self._thread.run(lambda: on_done(run.go()))
 
-    def _bounded(self, limits: Limits | None, depth: int | None, nodes: int | None, movetime: int | None) -> Limits:
+    def _bounded(self, limits: Limits | None, named: NamedLimits) -> Limits:
         """The limits that were given, in one of two ways; raises TypeError, and ValueError if they never end a search.
 
         Weakened play ends by itself.
         """
-        named = Limits(depth=depth, nodes=nodes, movetime=movetime)
+        by_name = Limits(**named)
         instance("limits", limits, (Limits, NoneType), "Limits, such as Limits(depth=8), or None")
-        if limits is not None and named != Limits():
+        if limits is not None and by_name != Limits():
             raise ValueError("limits are given as Limits or by name, not both")
-        limits = named if limits is None else limits
+        limits = by_name if limits is None else limits
         if self.is_analysing or not self.is_weakened:
             limits.refuse_endless()
         return limits

@@ -23,7 +23,6 @@ import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.common.text import in_one_line
-from merino.engine.notation.san import as_move
 from merino.engine.search.limits import MATE_SCORE, MAX_MS, MAX_NODES, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
@@ -311,7 +310,7 @@ class _UciJudge:
         allowed = limits.search_moves or position.legal_moves
         if best is None:
             raise self._fault("gives no move", position)
-        if as_move(board, best) not in allowed:
+        if position.legal(best) not in allowed:
             raise self._fault(f"moves {board.uci(best)}, which is not among the moves to be searched", position)
         for number in range(1, count + 1):
             if self._protocol.lies.get(number):
@@ -399,10 +398,9 @@ def _lines(board: chess.Board, infos: Sequence[chess.engine.InfoDict], best: che
 
 def _line(board: chess.Board, info: chess.engine.InfoDict, number: int, best: chess.Move | None = None) -> Line:
     """A line as our own search gives it; it begins with the `best` move, where that is given."""
-    moves, pv, at = list(info.get("pv", ())), [], board.copy(stack=False)
-    for move in moves if best is None or moves[:1] == [best] else [best]:
-        pv.append(as_move(at, move))
-        at.push(move)
+    moves = list(info.get("pv", ()))
+    line = moves if best is None or moves[:1] == [best] else [best]
+    pv = Position(board.copy(stack=False)).push_all([move.uci() for move in line])
     score = _EngineScore(engines.centipawns(info["score"].relative))
     if "wdl" in info:
         score.share = info["wdl"].relative.expectation()

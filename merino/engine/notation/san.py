@@ -14,7 +14,7 @@ import chess
 
 from merino.core.board import game
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
+from merino.core.board.move import DOUBLE_PUSH, Move
 from merino.core.common.errors import MerinoError, instance
 from merino.engine.notation.refusals import MoveRequest, Refusal, why_not
 from merino.engine.search.limits import Line, Score, pawns
@@ -28,7 +28,6 @@ _NOTATION = re.compile(
 _CAPITAL_COORDINATES = re.compile(r"[A-H][1-8]-?[A-H][1-8][NBRQ]?")
 _CASTLING = re.compile(r"[0Oo]-?[0Oo](?P<queenside>-?[0Oo])?")
 _OFF_BOARD = re.compile(r"[PNBRQKnrqk]?[a-h]?[1-8]?[-x:]?(?P<to>[a-z][0-9])")
-DOUBLE_PUSH_SQUARES = 16
 _ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
 # At the beginning of a word. Six digits are enough for the last number of a FEN, and never too long for `int`.
 _NUMBER = re.compile(r"(?<!\S)(?P<number>[0-9]{1,6})(?P<dots>[.\u2026]+)\s*")
@@ -71,22 +70,6 @@ def board_of(position: game.Position) -> chess.Board:
 def as_chess_move(move: int, chess960: bool) -> chess.Move:
     """One of our moves as a move of python-chess."""
     return Move(move).to_chess(chess960)
-
-
-def as_move(board: chess.Board, move: chess.Move) -> Move:
-    """A legal move of python-chess as one of ours."""
-    origin, destination, kind = move.from_square, move.to_square, NORMAL
-    if board.is_castling(move):
-        kind = CASTLING
-        if not board.chess960:  # python-chess names the king's destination, ours the rook
-            destination = chess.square(7 if board.is_kingside_castling(move) else 0, chess.square_rank(origin))
-    elif board.is_en_passant(move):
-        kind = EN_PASSANT
-    elif move.promotion:
-        kind = PROMOTION + move.promotion - chess.KNIGHT
-    elif board.piece_type_at(origin) == chess.PAWN and abs(origin - destination) == DOUBLE_PUSH_SQUARES:
-        kind = DOUBLE_PUSH
-    return Move(origin | destination << 6 | kind << 12)
 
 
 def san(position: game.Position | chess.Board | str, move: int | chess.Move) -> str:
@@ -157,7 +140,7 @@ def requested_move(position: game.Position, request: MoveRequest) -> Move:
         if last is not None and last.kind == DOUBLE_PUSH:  # a FEN names the square only where a pawn may take there
             board.ep_square = (last.from_square + last.to_square) // 2
         raise MoveRejected(request.text, why_not(board, request, candidates))
-    return as_move(board, candidates[0])
+    return position.legal(candidates[0])
 
 
 def read_move(position: game.Position | chess.Board | str, text: str) -> Move:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import chess
 
-from merino.core.compiled.cache import is_play_compiled
+from merino.engine.search.warmup import warm_up
 from merino.match.config import Clock
 from tests.uci_process import Said, UciProcess
 from tools.markdown import markdown_table
@@ -227,8 +227,7 @@ def main() -> int:
     parser.add_argument("--tc", type=Clock.read, default=Clock.read("10+0.2"), help="clock (default: 10+0.2)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the openings (default: %(default)s)")
     arguments = parser.parse_args()
-    if not is_play_compiled():
-        parser.error("the code is not compiled, and this is about what is: run 'make warmup' first")
+    warm_up()  # this is about code that is compiled
     found = [
         (condition, play_games(condition, arguments.tc, arguments.games, arguments.seed)) for condition in CONDITIONS
     ]

@@ -5,25 +5,29 @@ import shutil
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from merino.core.board.move import Move
 from merino.core.common.files import user_folder
-from merino.core.compiled import cache
+from merino.core.compiled import cache, code_files, jit
+from merino.core.compiled.compiling import reachable
+from merino.core.compiled.jit import ENTRIES
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = cache.CACHE_GROUPS
-ALL = GROUPS[-1]  # the group whose code may come from anywhere
 
 TINY_ENTRY = """
-from merino.core.compiled.jit import CACHE, entry
+import sys
+from merino.core.compiled.jit import entry
 
 @entry
 def double(number):
     return number + number
 
-print(double(21), sum(double.stats.cache_hits.values()), CACHE)
+print(double(21), int("numba" not in sys.modules))
 """
 
 
@@ -36,7 +40,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def script(tmp_path_factory):
-    """A program with one tiny entry; it prints the result, the cache hits and the cache folder."""
+    """A program with one tiny entry; it prints the result, and whether the cache had it."""
     path = tmp_path_factory.mktemp("script") / "tiny.py"
     path.write_text(TINY_ENTRY, encoding="utf-8")
     return path
@@ -46,7 +50,7 @@ def script(tmp_path_factory):
 def compiled(script, tmp_path_factory):
     """A home with the code of this program."""
     home = tmp_path_factory.mktemp("compiled")
-    assert answer(start(script, home))[:2] == (42, 0)
+    assert answer(start(script, home)) == (42, 0)
     return home
 
 
@@ -64,11 +68,11 @@ def start(script, home, **environment):
 
 
 def answer(process):
-    """The result and the cache hits a tiny program prints, and its cache folder."""
+    """The result and the hits that a tiny program prints."""
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    result, hits, folder = out.split(maxsplit=2)
-    return int(result), int(hits), folder.strip()
+    result, hits = out.split()
+    return int(result), int(hits)
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG folders are for Linux and the like")
@@ -82,129 +86,183 @@ def test_xdg_folders_are_used(monkeypatch, tmp_path):
     assert user_folder("data") == Path.home() / ".local" / "share" / "merino"
 
 
-def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))
-    seen = set()
-    folders = ["engine/search", *" ".join(GROUPS).split()]
-    for folder in folders:
-        source = tmp_path / folder / "source.py"
-        source.parent.mkdir(parents=True, exist_ok=True)
-        for text in ("A = 1\n", "A = 2\n"):
-            source.write_text(text, encoding="utf-8")
-            seen.add(cache.fingerprint(ALL, "1.0"))
-    assert len(seen) == 2 * len(folders)
-    assert cache.fingerprint(ALL, "1.1") not in seen
-    assert cache.fingerprint(ALL, "1.0") in seen
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A package of a few modules in place of Merino: a function that writes one of them and gives the fingerprint."""
+
+    def write(name, text, place="here"):
+        root = tmp_path / place / "merino"
+        monkeypatch.setattr(cache, "_ROOT", root)
+        monkeypatch.setattr(cache, "_COMPILER", root / "core" / "compiled")
+        path = root / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        for each in (cache._source, cache.fingerprint):
+            each.cache_clear()
+        return cache.fingerprint("merino.learn.top")
+
+    write("core/board/square", "A = 1\n")
+    write("core/compiled/jit", "from merino.core.common.errors import Error\n")
+    write("core/common/errors", "class Error(Exception): pass\n")
+    write("lab/methods/__init__", "for each in modules: load(each)\n")
+    write("lab/methods/spsa", "A = 1\n")
+    write("study/other", "A = 1\n")
+    write("eval/__init__", "K = 1\n")
+    write("learn/top", "from merino.engine import (\n    search,\n)\nimport merino.lab.methods\n")
+    write("engine/search", "from merino.core.board import square as s\nfrom merino.eval import K, terms  # and more\n")
+    write("eval/terms", "A = 1\n")
+    return write
 
 
 @pytest.mark.parametrize(
-    ("folder", "changed"), [("learn", GROUPS[GROUPS.index("learn") :]), ("engine", GROUPS), ("lab", [ALL])]
+    ("name", "is_of_it"),
+    [
+        ("learn/top", True),
+        ("engine/search", True),
+        ("core/board/square", True),
+        ("core/compiled/jit", True),
+        ("core/compiled/program", True),
+        ("lab/methods/spsa", True),
+        ("lab/methods/another", True),
+        ("eval/__init__", True),
+        ("eval/terms", True),
+        ("study/other", False),
+        ("core/common/errors", False),
+        ("core/compiled/cache", False),
+    ],
 )
-def test_an_edit_changes_the_fingerprint_of_its_group_and_those_above_it(monkeypatch, tmp_path, folder, changed):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))
-    before = {group: cache.fingerprint(group, "1.0") for group in GROUPS}
-    source = tmp_path / folder / "source.py"
-    source.parent.mkdir(parents=True)
-    source.write_text("A = 1\n", encoding="utf-8")
-    assert [group for group in GROUPS if cache.fingerprint(group, "1.0") != before[group]] == list(changed)
+def test_the_fingerprint_is_of_all_that_a_module_imports_and_of_nothing_else(checkout, name, is_of_it):
+    before = checkout("core/board/unused", "")
+    assert (checkout(name, "A = 2\n") != before) == is_of_it
 
 
-@pytest.mark.parametrize("folder", cache.WITHOUT_COMPILED_CODE)
-def test_fingerprint_leaves_out_the_folders_without_compiled_code(monkeypatch, tmp_path, folder):
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))
-    before = cache.fingerprint(ALL, "1.0")
-    source = tmp_path / folder / "source.py"
-    source.parent.mkdir(parents=True)
-    source.write_text("A = 1\n", encoding="utf-8")
-    assert cache.fingerprint(ALL, "1.0") == before
-    source.rename(tmp_path / f"{folder}.py")  # a module whose name only begins like that
-    assert cache.fingerprint(ALL, "1.0") != before
+def test_the_fingerprint_does_not_depend_on_the_place(checkout, tmp_path):
+    here = checkout("core/board/unused", "")
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    assert checkout("core/board/unused", "", place="there") == here
 
 
-def test_fingerprint_does_not_depend_on_the_place(monkeypatch, tmp_path):
-    prints = set()
-    for copy in ("a", "b"):
-        source = tmp_path / copy / "core" / "compiled" / "cache.py"
-        source.parent.mkdir(parents=True)
-        source.write_text("A = 1\n", encoding="utf-8")
-        monkeypatch.setattr(cache, "__file__", str(source))
-        prints.add(cache.fingerprint(ALL, "1.0"))
-    assert len(prints) == 1
+def test_code_is_made_only_from_sources_that_its_fingerprint_sees():
+    for group in cache.CACHE_GROUPS[1:]:
+        import_module(f"merino.{group}.warmup")
+    for each in ENTRIES:
+        if each.is_ours:
+            names = {function.py_func.__module__ for function in reachable(each)} - {"builtins", None}
+            assert set(filter(None, map(cache._path_of, names))) <= cache.sources_of(each.modules), each.name
 
 
-def test_without_any_folder_there_is_no_cache_and_the_log_says_so(home, caplog):
+@pytest.fixture
+def own(home, monkeypatch):
+    """The folder of that user for compiled code."""
+    for each in (cache.places, cache.keeps_code):
+        monkeypatch.setattr(cache, each.__name__, each.__wrapped__)
+    return cache.places()[0]
+
+
+def test_where_nothing_can_be_written_nothing_is_kept_and_the_log_says_so(own, home, caplog):
+    assert cache.keeps_code()
+    shutil.rmtree(home)
     home.touch()  # a file where the folder should be
-    assert cache.compile_cache(ALL, "1.0") is None
+    assert not cache.keeps_code()
     assert "compiles at each start" in caplog.text
 
 
-def test_only_old_caches_are_removed(home):
-    now = cache.compile_cache(ALL, "1.0")
-    old, recent, foreign = now.parent / ("0" * 16), now.parent / ("1" * 16), now.parent / "notes"
-    for folder in (old, recent, foreign):
-        folder.mkdir()
-    for folder in (old, foreign, now):
-        make_old(folder)
-    assert cache.remove_stale(now) == 1
-    assert sorted(now.parent.iterdir()) == sorted([now, recent, foreign])
+def test_only_code_that_nobody_has_used_for_a_month_is_removed(own):
+    old, recent, foreign = (own.with_name(name) for name in ("0" * 16, "1" * 16, "notes"))
+    for folder in (own, old, recent, foreign):
+        folder.mkdir(parents=True)
+    kept, stale, read = (own / f"{name}.code" for name in ("kept", "stale", "read"))
+    for path in (kept, stale, read):
+        code_files.write_code(path, b"code")
+    for path in (old, foreign, own, stale, read):
+        make_old(path)
+    assert code_files.read_code(read) == b"code"
+    assert cache.remove_stale() == 2
+    assert sorted(own.parent.iterdir()) == sorted([own, recent, foreign])
+    assert sorted(own.iterdir()) == [kept, read]
 
 
-def make_old(folder):
+def make_old(path):
     long_ago = time.time() - (cache.STALE_AFTER_DAYS + 1) * 86400
-    os.utime(folder, (long_ago, long_ago))
+    os.utime(path, (long_ago, long_ago))
 
 
-def test_a_cache_that_is_only_read_is_in_use_all_the_same(home):
-    used, other = cache.compile_cache(ALL, "1.0"), cache.compile_cache(ALL, "1.1")
-    (used / "f.code").write_bytes(b"code")
-    make_old(used)
-    assert cache.compile_cache(ALL, "1.0") == used
-    assert cache.remove_stale(other) == 0
-    assert cache.holds_code(used)
-
-
-def test_a_cache_that_another_process_deletes_meanwhile_is_no_fault(home, monkeypatch):
+def test_a_cache_that_another_process_deletes_meanwhile_is_no_fault(own, monkeypatch):
     monkeypatch.setattr(cache, "names_in", lambda _: ["1" * 16])
     monkeypatch.setattr(cache, "is_folder", lambda _: True)
-    assert cache.remove_stale(home / "cache" / ("0" * 16)) == 0
-    assert list(cache.remove_all()) == [home / "cache" / ("1" * 16)]
+    assert cache.remove_stale() == 0
+    assert list(cache.remove_all()) == [own.with_name("1" * 16)]
 
 
-def test_a_home_that_may_not_be_entered_holds_no_code(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise PermissionError(13, "Permission denied")
-
-    (tmp_path / "f.code").write_bytes(b"code")
-    assert cache.holds_code(tmp_path)
-    monkeypatch.setattr(Path, "rglob", refuse)
-    monkeypatch.setattr(Path, "iterdir", refuse)
-    assert not cache.holds_code(tmp_path)
-    assert cache.remove_stale(tmp_path) == 0
+@pytest.mark.parametrize(
+    ("features", "level"),
+    [("avx2 bmi bmi2 f16c fma lzcnt movbe popcnt sse4.2 avx512f", "x86-64-v3"), ("popcnt sse4.2 avx2", "x86-64-v2")],
+)
+def test_code_is_for_the_highest_level_that_the_processor_has(monkeypatch, features, level):
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: dict.fromkeys(features.split(), True))
+    assert cache.target.__wrapped__() == (level, "")
 
 
-@pytest.mark.parametrize("text", ["", "flags: a b\n", "x: 1\nflags: a b\n\nprocessor: 1\nflags: c\n"])
-def test_the_first_processor_is_read_whatever_the_system_shows_of_it(tmp_path, monkeypatch, text):
-    facts = tmp_path / "cpuinfo"
-    facts.write_text(text)
-    monkeypatch.setattr(cache, "Path", lambda _: facts)
-    assert cache._processor() == (["flags: a b\n"] if text else [])
+def test_arrays_of_one_layout_have_one_version_whatever_their_lengths():
+    square, row = np.zeros((3, 3)), np.zeros((1, 3))
+    assert jit._kind_of(square) == jit._kind_of(row) != jit._kind_of(square[:, :2])
+    assert len({jit._kind_of(each) for each in (square.T, square[::2, ::2], square.view(np.int64))}) == 3
+    assert jit._kind_of(np.int64(1)) == jit._kind_of(1) == jit._kind_of(Move(1)) != jit._kind_of(True)
 
 
 def test_two_starts_at_once_over_an_empty_cache_and_a_third_finds_it(script, tmp_path):
     both = [start(script, tmp_path / "home") for _ in range(2)]
     assert [answer(process)[0] for process in both] == [42, 42]
-    result, hits, folder = answer(start(script, tmp_path / "home"))
-    assert (result, hits) == (42, 1)
-    assert Path(folder).parent == tmp_path / "home" / "cache"
+    assert answer(start(script, tmp_path / "home")) == (42, 1)
 
 
-def test_code_for_another_processor_is_not_used(script, filled):
-    assert answer(start(script, filled, NUMBA_CPU_NAME="generic"))[:2] == (42, 0)
-    assert answer(start(script, filled, NUMBA_CPU_NAME="generic"))[:2] == (42, 1)
+def test_code_for_another_processor_or_version_of_numba_is_not_used(script, filled, tmp_path):
+    numba = tmp_path / "numba"
+    numba.mkdir()
+    (numba / "__init__.py").write_text("raise ImportError('it compiles')")
+    (numba / "_version.py").write_text('"version": "0.67.1"')
+    for other in ({"NUMBA_CPU_NAME": "generic"}, {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}):
+        process = start(script, filled, **other)
+        out, errors = process.communicate(timeout=120)
+        assert out == "42 0\n" or "it compiles" in errors
+    (numba / "_version.py").write_text('"version": "0.68.7"')  # calls are as in 0.68.1
+    assert answer(start(script, filled, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")) == (42, 1)
+
+
+def test_code_is_found_from_another_place_and_in_the_package_itself(script, filled, tmp_path):
+    there = Path(shutil.copytree(ROOT / "merino", tmp_path / "there" / "merino", ignore=_left_out))
+    (there.parent / "weights").symlink_to(ROOT / "weights")
+    script = shutil.copy(script, tmp_path / "moved.py")
+    assert answer(start(script, filled, PYTHONPATH=str(there.parent))) == (42, 1)
+    shutil.move(filled, there / "code")
+    assert answer(start(script, tmp_path / "empty", PYTHONPATH=str(there.parent))) == (42, 1)
+    assert not list((tmp_path / "empty").rglob("*.code"))
+
+
+def _left_out(_folder, names):
+    return [name for name in names if name in ("page", "__pycache__")]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_code_of_another_user_is_not_run(script, filled):
+    (file,) = filled.rglob("*.code")
+    os.chown(file, 12345, 12345)
+    process = start(script, filled)
+    out, errors = process.communicate(timeout=120)
+    assert out.split()[:2] == ["42", "0"] and f"{file} belongs to another user" in errors
+
+
+@pytest.mark.parametrize("change", ["del part.fix_integer_index", "part.fix_integer_index = lambda context: context"])
+def test_a_numba_that_lacks_what_is_replaced_is_named(script, tmp_path, change):
+    (tmp_path / "sitecustomize.py").write_text(f"from numba.np import arrayobj as part\n{change}\n")
+    process = start(script, tmp_path / "home", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "cannot compile with numba 0." in errors and "has no numba.np.arrayobj.fix_integer_index" in errors
 
 
 def test_compiled_code_is_found_on_a_disk_that_is_full(script, filled, tmp_path):
-    (folder,) = (filled / "cache").iterdir()
     full = tmp_path / "full"
     full.mkdir()
     (full / "sitecustomize.py").write_text(
@@ -214,10 +272,10 @@ def test_compiled_code_is_found_on_a_disk_that_is_full(script, filled, tmp_path)
         encoding="utf-8",
     )
     path = f"{full}{os.pathsep}{ROOT}"
-    assert answer(start(script, filled, PYTHONPATH=path)) == (42, 1, str(folder))
+    assert answer(start(script, filled, PYTHONPATH=path)) == (42, 1)
 
 
 def test_engine_runs_where_nothing_can_be_written(script, tmp_path):
     blocked = tmp_path / "file"
     blocked.touch()
-    assert answer(start(script, blocked)) == (42, 0, "None")
+    assert answer(start(script, blocked)) == (42, 0)

@@ -293,7 +293,7 @@ def test_a_worker_that_is_killed_or_hangs_loses_no_game(local: connection.Cluste
 
 
 def test_a_worker_waits_for_one_that_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "CACHE", tmp_path)
+    monkeypatch.setattr(workers, "places", lambda: (tmp_path,))
     monkeypatch.setattr(workers, "SILENT_SECONDS", 0.1)
     monkeypatch.setattr(workers, "LOCK_SECONDS", 0.2)
     remarks: list[str] = []

@@ -1,22 +1,26 @@
 """The start: a GUI gets its answers while the engine still compiles, and real ones if it only loads, however slowly."""
 
 import io
+import os
+import shutil
 import threading
 import time
 import unittest.mock
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import chess
 import pytest
 
 from merino.core.board.game import Position
-from merino.core.compiled import cache
 from merino.core.compiled.compiling import WATCH
 from merino.engine.search import warmup
 from merino.engine.uci import cold_start, commands, options, output
 from merino.engine.uci.cold_start import ColdStart, QuickMove, WaitingGo, quick_move
 from merino.engine.uci.session import OptionSetting, UciSession
 from merino.eval.evaluation import Evaluation
+from tests.chaos.laboratory import code_in_use
+from tests.uci_process import ROOT, UciProcess, bestmove, field, infos
 
 AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
 FOOLS_MATE = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2"  # Black mates
@@ -46,16 +50,14 @@ class Session:
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
     cold = Session()
-    cold.cold.judge(is_compiled=False)
+    cold.cold.begin()
     return cold
 
 
 @pytest.fixture
 def warm() -> Session:
     """A warm start whose engine is loaded only when a test says so: on a machine as slow as can be."""
-    session = Session()
-    session.cold.judge(is_compiled=True)
-    return session
+    return Session()
 
 
 def test_readyok_does_not_wait_for_the_compiler_longer_than_a_gui_allows(session):
@@ -75,23 +77,11 @@ def test_a_warm_start_says_nothing(warm, monkeypatch):
     assert warm.stream.getvalue() == b""
 
 
-def test_a_start_that_is_not_judged_yet_is_waited_for():
-    session = Session()
-    ready = threading.Thread(target=session.cold.wait_until_ready, daemon=True)
-    ready.start()
-    ready.join(0.3)
-    assert ready.is_alive() and session.stream.getvalue() == b""
-    session.cold.judge(is_compiled=True)
-    session.loaded.set()
-    ready.join(10)
-    assert not ready.is_alive() and session.stream.getvalue() == b""
-
-
 def test_a_warm_start_is_cold_once_code_is_compiled(warm, monkeypatch):
     monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
     waiting = threading.Thread(target=warm.cold.wait_until_ready, daemon=True)
     waiting.start()
-    warm.cold.judge(is_compiled=False)
+    warm.cold.begin()
     waiting.join(5)
     assert not waiting.is_alive() and not warm.cold.is_ready()
     warm.cold.position("startpos moves e2e4 e7e5 d1h5 e8e7")
@@ -107,7 +97,6 @@ def test_the_time_until_the_search_begins_is_taken_from_the_clock(words, most, m
     fake.advice.return_value = None
     fake.searcher.nodestime = 0
     session.position = Position()
-    session.cold.judge(is_compiled=True)
     monkeypatch.setattr(session, "_load", lambda: (loaded.wait(), session._loaded.set()))
     commands.run(session, commands.COMMANDS["go"], f"{words}wtime 10000 btime 20000 movetime 3000")
     time.sleep(1.0)
@@ -159,7 +148,6 @@ class Engine:
 def loading(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """A compiled engine that is loaded when a test says so."""
     found = Engine()
-    monkeypatch.setattr(cache, "is_play_compiled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", found.loaded.wait)
     yield found
     found.loaded.set()
@@ -350,8 +338,8 @@ def test_the_fallback_mates_in_one_and_keeps_its_deadline():
     assert time.perf_counter() - began < 0.2
 
 
-def test_perft_waits_for_the_engine_and_is_no_search(loading, monkeypatch):
-    monkeypatch.setattr(cache, "is_play_compiled", lambda: False)
+def test_perft_waits_for_the_engine_and_is_no_search(loading):
+    loading.session.cold.begin()
     threading.Timer(0.3, loading.loaded.set).start()
     loading.say("position startpos moves e2e4", "go perft 2")
     said = loading.until_bestmove()
@@ -448,3 +436,42 @@ def test_a_go_waits_for_a_net_whose_code_only_needs_loading(monkeypatch):
     loading.say("go wtime 9000 btime 1000")
     said = loading.until_bestmove()
     assert "net: " in said and "compiling" not in said
+
+
+SLOW_LLVM = """
+import sys, time
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "llvmlite":
+            time.sleep(1.2)
+sys.meta_path.insert(0, Slow())
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the user's with what play needs, compiled."""
+    home = tmp_path_factory.mktemp("home")
+    for path in code_in_use():
+        copy = home / "cache" / path.parent.name / path.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    return home
+
+
+def test_a_warm_start_searches_its_first_move_although_it_takes_long(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_LLVM)
+    environment = {"MERINO_HOME": str(home), "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    with UciProcess("uci", environment=environment) as engine:
+        said = engine.ask("position startpos", "go wtime 90000 btime 1000 depth 4", until="bestmove")
+    assert not any("compiling" in line for line in said)
+    assert int(field(infos(said)[-1], "nodes")) > 0
+
+
+def test_a_start_over_a_half_filled_cache_is_cold(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "home")
+    next((tmp_path / "home").rglob("engine.search.worker.*.code")).unlink()  # which takes long to compile
+    with UciProcess("uci", environment={"MERINO_HOME": str(tmp_path / "home")}) as engine:
+        said = engine.ask("position startpos", "go wtime 9000 btime 1000", until="bestmove")
+        assert any("compiling" in line for line in said)
+        assert bestmove(engine, "position startpos moves e2e4 e7e5 d1h5 e8e7", "go wtime 100 btime 100") == "h5e5"

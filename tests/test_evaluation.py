@@ -13,7 +13,7 @@ import pytest
 from merino.core.board.bitboard import EMPTY
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
-from merino.core.board.makemove import NOTHING, changes_of
+from merino.core.board.makemove import NOTHING, Changes, changes_of
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import call_evaluation
 from merino.engine.report.static import report_change
@@ -204,7 +204,7 @@ def test_what_a_move_changes_is_the_difference_of_the_boards(fen: str) -> None:
             after = position.copy()
             after.push(move)
             before_board, after_board = position.record[0]["board"].copy(), after.record[0]["board"]
-            changed = _changes(position.record, move)
+            changed = Changes(*_changes(position.record, move))
             for gone in {changed.removed, changed.removed_too} - {NOTHING}:
                 assert before_board[gone & 63] == gone >> 6
                 before_board[gone & 63] = EMPTY

@@ -4,35 +4,16 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.caching import NullCache
 
 from merino.core.compiled import cache, jit
 from merino.engine.search.warmup import parts
+from tests.chaos.laboratory import code_in_use
 from tests.mutants import link
 from tests.test_cache import compiled, filled, script, start
-
-
-@jit.kernel
-def _twice(number):
-    return 2 * number
-
-
-@jit.kernel
-def _four_times(number):
-    return _twice(_twice(number))
-
-
-@jit.entry
-def _eight_times(number):
-    return _twice(_four_times(number))
-
-
-_eight_times._cache = NullCache()  # what comes from the disk has no library to look at
 
 
 @jit.entry
@@ -45,25 +26,7 @@ def _last(values):
     return values[-1]
 
 
-def _library(function):
-    return next(iter(function.overloads.values())).library
-
-
-def test_an_entry_is_one_program_with_all_the_kernels_it_reaches():
-    assert _eight_times(5) == 40
-    library = _library(_eight_times)
-    assert isinstance(library, jit.ProgramLibrary)
-    assert library._finalized and not _library(_twice)._finalized and not _library(_four_times)._finalized
-
-
-def test_only_the_functions_of_the_entry_itself_can_be_seen_from_outside_its_program():
-    assert _eight_times(1) == 8
-    functions = [each for each in _library(_eight_times)._final_module.functions if not each.is_declaration]
-    seen = [each.name for each in functions if each.linkage.name != "internal"]
-    assert seen and all("_eight_times" in name for name in seen)
-
-
-@pytest.mark.skipif(jit.CHECKS_BOUNDS, reason="with bounds checks it is an error, see below")
+@pytest.mark.skipif(cache.CHECKS_BOUNDS, reason="with bounds checks it is an error, see below")
 def test_a_negative_index_is_no_index_from_the_end_unless_it_is_a_constant():
     values = np.arange(10)
     tail = values[5:]
@@ -88,6 +51,7 @@ GAMES = '[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-
 __all__ = ["compiled", "filled", "script"]  # fixtures
 
 ENTRIES_BY_DAMAGE = """
+import sys
 from merino.core.compiled.jit import entry
 
 @entry
@@ -103,7 +67,7 @@ def overwrite(number): return number + number
 def replace(number): return number + number
 
 for double in (cut, empty, overwrite, replace):
-    print(double(21), sum(double.stats.cache_hits.values()))
+    print(double(21), int("numba" not in sys.modules))
 """  # each is damaged by the function below that has its name
 
 
@@ -165,21 +129,10 @@ def test_code_that_cannot_be_kept_stops_nothing_and_is_kept_nowhere_else(script,
     assert process.returncode == 0 and out.split()[:2] == ["42", "0"]
     said = {
         "file": ("cannot read the compiled code", "cannot keep compiled code"),
-        "folder": ("compiled at each start",),
+        "folder": ("no writable folder for compiled code",),
     }
     assert all(words in errors for words in said[blocked])
     assert not list(script.parent.rglob("*.nbi")) and not list(script.parent.rglob("__pycache__"))
-
-
-def test_every_entry_of_every_part_keeps_its_code_so():
-    for group in cache.CACHE_GROUPS[1:]:
-        import_module(f"merino.{group}.warmup")
-    assert parts().keys() - set(cache.CACHE_GROUPS) and jit.cache_of(cache.CACHE_GROUPS[0]) is not None
-    ours = [each for each in jit.ENTRIES if each.py_func.__module__.startswith("merino.")]
-    assert {cache.group_of(each.py_func.__module__) for each in ours} == set(cache.CACHE_GROUPS)
-    for each in ours:
-        assert isinstance(each._cache, jit.CodeCache) and isinstance(each._cache._cache_file, jit.CodeFiles)
-        assert Path(each._cache.cache_path).parent == jit.cache_of(cache.group_of(each.py_func.__module__))
 
 
 def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
@@ -188,11 +141,12 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
     environment = os.environ | {"MERINO_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "merino", "points", str(games)]
     parts()["lab"]()  # what is damaged now was whole
-    for group in cache.CACHE_GROUPS:
-        copied = tmp_path / "home" / "cache" / jit.cache_of(group).name
-        shutil.copytree(jit.cache_of(group), copied, copy_function=link)
+    copied = tmp_path / "home" / "cache" / cache.places()[0].name
+    copied.mkdir(parents=True)
+    for path in code_in_use():
+        link(path, copied / path.name)
     # A small one, so that this takes seconds; another checkout of the same sources has its own next to it.
-    tallies = {path: path.read_bytes() for path in (tmp_path / "home").rglob("values._tally*.code")}
+    tallies = {path: path.read_bytes() for path in (tmp_path / "home").rglob("*values._tally*.code")}
     for tally, content in tallies.items():
         tally.unlink()  # it is damaged in place, and its other name is that of the code in use
         tally.write_bytes(content)

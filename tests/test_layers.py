@@ -8,7 +8,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from merino.core.compiled.cache import CACHE_GROUPS, WITHOUT_COMPILED_CODE, group_of
+from merino.core.compiled.cache import CACHE_GROUPS, WITHOUT_COMPILED_CODE
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "merino"
@@ -46,7 +46,7 @@ DOMAIN = ("eval", "formats", "match", "learn", "study", *FACE)
 ENTRIES = ("engine.__main__", "__main__")
 
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "app.console", "app.shell.cli", *ENTRIES}
-CALL_COMPILERS = {"core.compiled.jit", "lab.nets.gpu_kernels"}  # for the processor, and for a graphics card
+CALL_COMPILERS = {"core.compiled.program", "lab.nets.gpu_kernels"}  # for the processor, and for a graphics card
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
 # Calls that look at a file or read it. A path that a user may name goes through `core.common.files` instead.
 READING = {"open", "fdopen", "read_bytes", "read_text", "expanduser", "exists", "is_file", "is_dir", "resolve"}
@@ -62,11 +62,12 @@ OWN_FILES = {
     "lab.arrays:from_npz": "an archive in memory",
     "core.common.terminal:_give_up": "the null device",
     "core.common.terminal:open_closed_streams": "the null device",
-    "core.compiled.cache:fingerprint": "the sources of Merino",
-    "core.compiled.jit:get_suitable_cache_subpath": "the sources of Merino",
-    "core.compiled.jit:load": "compiled code",
-    "core.compiled.cache:_processor": "what Linux says of the processor",
-    "core.compiled.cache:is_whole": "compiled code",
+    "core.compiled.cache:_source": "sources",
+    "core.compiled.cache:_path_of": "sources",
+    "core.compiled.cache:made_for": "the version of numba",
+    "core.compiled.jit:_sources": "sources",
+    "core.compiled.jit:must_compile": "compiled code",
+    "core.compiled.code_files:read_code": "compiled code",
     "app.console.terminal:line_editing": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
     "app.explorer.routes:weights_text": "a file that it has made",
@@ -220,7 +221,6 @@ def test_a_module_is_known_by_one_name_and_in_strings_only_to_tables_of_commands
 
 
 def test_compiled_code_lies_where_its_cache_sees_each_change():
-    without = tuple(f"{folder.replace('/', '.')}." for folder in WITHOUT_COMPILED_CODE)
     for module in modules():
         imported = {
             alias.name
@@ -234,11 +234,6 @@ def test_compiled_code_lies_where_its_cache_sees_each_change():
         assert inside
         for module in inside:
             assert not list(compiled_functions(module)), f"{module} has a kernel: it would run stale code"
-    for module in modules(*COMPILED):
-        if not f"{module}.".startswith(without) and module not in ENTRIES:
-            above = CACHE_GROUPS[CACHE_GROUPS.index(group_of(INNER + module)) + 1 :]
-            stale = [name for name in ours(module) if group_of(INNER + name) in above]
-            assert not stale, f"{module}: its compiled code would go stale unseen by {stale}"
 
 
 def readings(module: str) -> set[str]:

@@ -80,10 +80,10 @@ def test_nothing_is_said_before_the_first_command_which_may_be_xboard_as_from_ar
 
 
 def test_a_failure_to_load_is_said_and_ends_with_code_1(tmp_path):
-    advice = "raise ImportError('much\\nadvice') from ImportError('no memory for numba')"
-    (tmp_path / "numba.py").write_text(advice)
+    advice = "raise ImportError('much\\nadvice') from ImportError('no memory for numpy')"
+    (tmp_path / "numpy.py").write_text(advice)
     done = run_merino("uci", given=b"uci\nisready\n", environment={"PYTHONPATH": f"{tmp_path}"})
-    fault = "Merino cannot be loaded, perhaps because memory is short: ImportError: no memory for numba"
+    fault = "Merino cannot be loaded, perhaps because memory is short: ImportError: no memory for numpy"
     assert (done.code, done.output[-1], done.errors) == (1, f"info string error: {fault}", "")
     done = run_merino("bench", environment={"PYTHONPATH": f"{tmp_path}"})
     assert (done.code, done.errors) == (1, f"merino: {fault}\n")

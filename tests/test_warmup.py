@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from merino.app.shell.cli import main
-from merino.core.compiled.cache import CACHE_GROUPS, group_of
-from merino.core.compiled.jit import ENTRIES
+from merino.core.compiled.cache import CACHE_GROUPS
+from merino.core.compiled.jit import ENTRIES, CompiledEntry
 from merino.engine.search import warmup
 from merino.engine.search.warmup import PLAY, parts
 
@@ -20,8 +20,8 @@ from merino.engine.search.warmup import PLAY, parts
 @pytest.mark.parametrize("part", [PLAY, *CACHE_GROUPS[1:]])
 def test_warming_a_part_up_compiles_every_entry_of_its_room(part: str) -> None:
     parts()[part]()
-    group = CACHE_GROUPS[0] if part == PLAY else part
-    own = [each for each in ENTRIES if group_of(each.py_func.__module__) == group and _is_ours(each)]
+    rooms = (CACHE_GROUPS[0] if part == PLAY else part).split()
+    own = [each for each in ENTRIES if each.is_ours and each.py_func.__module__.split(".")[1] in rooms]
     assert len(own) > 1
     # One that is made for each set of terms is there once a set: tests before this one made it for sets of their own.
     assert {_name(each) for each in own} - {_name(each) for each in own if each.signatures} == set()
@@ -29,10 +29,6 @@ def test_warming_a_part_up_compiles_every_entry_of_its_room(part: str) -> None:
 
 def _name(compiled: Any) -> str:
     return f"{compiled.py_func.__module__}.{compiled.py_func.__qualname__}"
-
-
-def _is_ours(compiled: Any) -> bool:
-    return compiled.py_func.__module__.startswith("merino.")  # and not one of a test
 
 
 def test_warmup_shows_each_part_with_its_seconds(
@@ -53,6 +49,24 @@ def test_warmup_of_an_unknown_part_names_those_there_are(capsys: pytest.CaptureF
     assert "'everything'" in errors and ", ".join([PLAY, *CACHE_GROUPS[1:]]) in errors
 
 
+def test_warmup_for_others_compiles_for_a_level_into_a_folder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    codes, seen = [0, -4], list[Any]()
+
+    def run(words: list[str], env: dict[str, str], check: bool) -> subprocess.CompletedProcess[bytes]:
+        seen.append((words[-2:], env["MERINO_HOME"], env["NUMBA_CPU_NAME"]))
+        return subprocess.CompletedProcess(words, codes[len(seen) - 1])
+
+    monkeypatch.setattr(subprocess, "run", run)
+    words = ["warmup", PLAY, "--level", "x86-64-v2"]
+    assert main([*words, "--into", str(tmp_path)]) == 0
+    assert seen == [(["warmup", PLAY], str(tmp_path), "x86-64-v2")]
+    assert main([*words, "--into", str(tmp_path)]) == 1 and main(words) == 2
+    errors = capsys.readouterr().err
+    assert "does not run code for x86-64-v2" in errors and "needs --into" in errors
+
+
 @pytest.fixture
 def second_processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """Those started for a search that has to be compiled, as it seems, on a machine of two cores."""
@@ -64,7 +78,7 @@ def second_processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[b
             found.append(self)
 
     monkeypatch.setattr(subprocess, "Popen", Watched)
-    monkeypatch.setattr(warmup, "must_compile", lambda _: True)
+    monkeypatch.setattr(CompiledEntry, "must_compile", lambda *_: True)
     monkeypatch.setattr(warmup, "cores", lambda: 2)
     return found
 
@@ -113,18 +127,14 @@ def test_one_core_compiles_everything_itself(
     assert second_processes == []
 
 
-def test_parts_without_code_are_compiled_in_parallel(
+def test_parts_are_compiled_in_parallel(
     second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names, begun = [PLAY, "formats", "match", "study", "lab"], list[str]()
-    monkeypatch.setattr(warmup, "must_compile", lambda _: False)
     monkeypatch.setattr(warmup, "parts", lambda: dict.fromkeys(names, lambda: None))
-    list(warmup.warm_up_parts(names))
-    assert second_processes == []
-    monkeypatch.setattr(warmup, "has_code", lambda group: group == "study")
     monkeypatch.setattr(sys, "executable", shutil.which("true"))
     assert [name for name, _ in warmup.warm_up_parts(names)] == names
-    assert [process.args[4:] for process in second_processes] == [["formats"], ["lab"]]
+    assert [process.args[4:] for process in second_processes] == [["formats"], ["study", "lab"]]
     monkeypatch.setattr(warmup, "parts", lambda: {name: partial(begun.append, name) for name in names})
     monkeypatch.setattr(warmup, "_end_with_the_first_process", lambda: None)
     warmup._be_second(["formats", "lab"])

@@ -12,8 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from merino.core.compiled.jit import CACHE
-from tests.chaos.laboratory import CODE, Ended, FaultError, Reference, Running, Trial
+from tests.chaos.laboratory import CODE, Ended, FaultError, Reference, Running, Trial, code_in_use
 
 PAGE = 4096  # bytes that a file on a tmpfs takes at least
 LOADING = 0.3  # of the time of a run, in which Python loads and nothing can be lost
@@ -22,7 +21,6 @@ STOPPED_SECONDS = 0.5
 MAX_WRITES = 60  # at which the disk of a command is full
 MORE_PAGES = 1024  # for what is on the disk only meanwhile
 MAX_NAMES = 300  # of files and folders that come
-_CODE_OF_PLAY = CACHE.name if CACHE else ""
 
 
 class NotPossibleError(Exception):
@@ -135,8 +133,7 @@ def damaged_code(trial: Trial, reference: Reference) -> None:
     if trial.case.compiles:
         copy = trial.folder / CODE
     else:
-        used = sorted({path.parts[0] for path in reference.code}) or [_CODE_OF_PLAY]  # by what it was compiled from
-        copy = trial.use_code([path for name in used for path in (trial.code / name).rglob("*.code")], trial.place)
+        copy = trial.use_code([trial.code / path for path in reference.code] or code_in_use(), trial.place)
     choice = reference.code or sorted(path.relative_to(copy) for path in copy.rglob("*.code"))  # it reads none, or any
     path = copy / trial.random.choice(choice)
     content = bytearray(path.read_bytes())

@@ -18,7 +18,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from merino.core.compiled.jit import CACHE
+from merino.core.compiled.cache import places
+from merino.core.compiled.jit import ENTRIES
+from merino.engine.search.warmup import warm_up
 from tests.chaos.cases import Case
 from tests.chaos.materials import MATERIALS, Need
 from tests.chaos.readers import fault_of, files_in, format_of, outcome_of
@@ -33,6 +35,13 @@ FOR_ROOM = ("create", "mkdir", "write")  # kinds of changes that a full disk doe
 _REPORT = "report"
 _TICK = os.sysconf("SC_CLK_TCK")
 _TIMES = re.compile(r"\s*[0-9.]+ (m?s\b|games/s)")
+
+
+def code_in_use() -> list[Path]:
+    """The files of compiled code that this process has used; those that every command may need are among them."""
+    warm_up()
+    files = (each.file(kinds) for each in ENTRIES if each.is_ours for kinds in each.signatures)
+    return [path for path in files if path]
 
 
 class FaultError(Exception):
@@ -238,6 +247,7 @@ class Trial:
         ended = self.start(is_watched=True).end().check()
         report = (self.place / _REPORT).read_text(encoding="utf-8").splitlines()
         code = {Path(line.removeprefix("code ")).resolve() for line in report if line.startswith("code ")}
+        cache = (self._home / "cache").resolve()
         came = [line for line in report if not line.startswith("code ")]
         changes_files = [site for site in came if not site.startswith(PRINT)]
         self._check_valid()
@@ -251,7 +261,7 @@ class Trial:
             ended.out,
             ended.seconds,
             tuple(changes_files or came),
-            tuple(sorted(path.relative_to((self._home / "cache").resolve()) for path in code)),
+            tuple(sorted(path.relative_to(cache) for path in code if path.is_relative_to(cache))),
         )
 
     def contents(self) -> dict[str, bytes]:
@@ -345,8 +355,9 @@ class Laboratory:
         """A copy of the compiled code of play as it was at first: others may add to that of the user meanwhile."""
         copy = self._place / CODE
         if not copy.exists():
-            used = CACHE if CACHE is not None else self._code
-            shutil.copytree(used, copy / used.name, ignore=shutil.ignore_patterns("*.new", "*.lock"))
+            (copy / places()[0].name).mkdir(parents=True)
+            for path in code_in_use():
+                shutil.copy(path, copy / path.parent.name)
         return copy
 
     def _material(self, name: str) -> Path:

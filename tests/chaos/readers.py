@@ -99,10 +99,9 @@ def _png(path: Path) -> None:
 
 
 def _code(path: Path) -> None:
-    content = path.read_bytes()
-    from merino.core.compiled.jit import _HEAD, _checksum  # noqa: PLC0415
+    from merino.core.compiled.code_files import read_code  # noqa: PLC0415
 
-    if _checksum(content[_HEAD:]) != content[:_HEAD]:
+    if read_code(path) is None:
         raise ValueError("its checksum is wrong")
 
 

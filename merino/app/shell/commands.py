@@ -3,6 +3,8 @@
 Each takes the arguments after its name and returns the exit code; it raises CommandError.
 """
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
@@ -18,7 +20,7 @@ from merino.core.board.game import START_NAME
 from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.common import command, files, terminal
 from merino.core.common.text import as_word, did_you_mean
-from merino.core.compiled.jit import CACHE
+from merino.core.compiled.cache import keeps_code, places
 from merino.engine.notation.positions import take_position
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits, Line, SearchResult
@@ -141,9 +143,11 @@ def warmup(arguments: list[str]) -> int:
     parser = shared.Parser(
         prog="merino warmup",
         description="Compile Merino, or some parts of it, ahead of the first use.",
-        examples=("merino warmup", "merino warmup play learn"),
+        examples=("merino warmup", "merino warmup play learn", "merino warmup play --level x86-64-v3 --into code"),
     )
     parser.add_argument("parts", nargs="*", default=[], metavar="PART", help=f"{', '.join(known)} (default: all)")
+    parser.add_argument("--level", metavar="NAME", help="compile for such processors: x86-64-v2, x86-64-v3")
+    parser.add_argument("--into", metavar="FOLDER", type=Path, help="make code for others, who name it in MERINO_HOME")
     shared.add_quiet(parser)
     args = parser.parse_args(arguments)
     wanted = args.parts
@@ -151,12 +155,27 @@ def warmup(arguments: list[str]) -> int:
     if unknown:
         hint = did_you_mean(unknown[0], known)
         parser.error(f"there is no part '{unknown[0][:40]}' among {', '.join(known)}{hint}")
+    if args.into:
+        return _warm_up_for_others(args.level, args.into, [*wanted, *(["--quiet"] if args.quiet else [])])
+    if args.level:
+        parser.error("--level needs --into FOLDER, where the code goes")
     for name, seconds in warm_up_parts(list(dict.fromkeys(wanted)) or list(known)):
         if not args.quiet:
             print(f"{name:<7}{seconds:7.1f} s", flush=True)
     if not args.quiet:
-        print(f"ready; the compiled code is in {CACHE.parent if CACHE else 'memory only'}")
+        print(f"ready; the compiled code is in {places()[0] if keeps_code() else 'memory only'}")
     return 0
+
+
+def _warm_up_for_others(level: str | None, into: Path, words: list[str]) -> int:
+    """Compile in a process of its own, which has this level and this folder from its beginning on; its exit code."""
+    named = {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""} if level else {}
+    home = {"MERINO_HOME": str(into.absolute()), "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = [sys.executable, "-P", "-m", "merino", "warmup", *words]
+    code = subprocess.run(run, env=os.environ | home | named, check=False).returncode
+    if code < 0:  # a signal
+        raise command.CommandError(f"this processor does not run code for {level}, or the compiler was ended")
+    return code
 
 
 def epd(arguments: list[str]) -> int:

@@ -4,11 +4,13 @@ Each primitive is a Python function that says what it means; compiled code gets 
 Every literal that meets a bitboard is a typed `np.uint64`, because numba turns `uint64 - 1` into a signed word.
 """
 
-import numpy as np
-from numba import types
-from numba.extending import intrinsic, overload
+from typing import Any
 
-from merino.core.compiled.jit import kernel
+import numpy as np
+
+from merino.core.compiled.jit import Later, kernel, primitive
+
+types: Any = Later("numba.core.types")
 
 U64 = np.uint64
 ZERO, ONE = U64(0), U64(1)
@@ -32,42 +34,26 @@ EDGE_RANKS = RANK_1 | RANK_8
 DARK_SQUARES = U64(0xAA55_AA55_AA55_AA55)
 
 
-@intrinsic
-def _ctpop(typing, squares):
+@primitive(lambda squares: int(squares).bit_count())
+def popcount(typing, squares):
+    """How many squares are in the set, int64."""
     return types.int64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
 
 
-@intrinsic
-def _cttz(typing, squares):
+@primitive(lambda squares: (int(squares) & -int(squares)).bit_length() - 1)
+def lsb(typing, squares):
+    """The lowest square of a set that is not empty, int64 0..63."""
+
     def generate(context, builder, signature, args):
         return builder.cttz(args[0], context.get_constant(types.boolean, True))
 
     return types.int64(types.uint64), generate
 
 
-@intrinsic
-def _bswap(typing, squares):
-    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.bswap(args[0])
-
-
-def popcount(squares):
-    """How many squares are in the set, int64."""
-    return int(squares).bit_count()
-
-
-def lsb(squares):
-    """The lowest square of a set that is not empty, int64 0..63."""
-    return (int(squares) & -int(squares)).bit_length() - 1
-
-
-def mirror(squares):
+@primitive(lambda squares: U64(int.from_bytes(int(squares).to_bytes(8, "little"), "big")))
+def mirror(typing, squares):
     """The set with its ranks turned upside down: White's view of Black's pieces."""
-    return U64(int.from_bytes(int(squares).to_bytes(8, "little"), "big"))
-
-
-overload(popcount)(lambda squares: lambda squares: _ctpop(squares))
-overload(lsb)(lambda squares: lambda squares: _cttz(squares))
-overload(mirror)(lambda squares: lambda squares: _bswap(squares))
+    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.bswap(args[0])
 
 
 @kernel

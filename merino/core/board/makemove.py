@@ -5,7 +5,7 @@ Evaluations that update themselves go by the changes instead of starting again.
 
 from typing import NamedTuple
 
-from numba import types
+import numpy as np
 
 from merino.core.board.attacks import PAWN_ATTACKS
 from merino.core.board.bitboard import (
@@ -55,10 +55,10 @@ NOTHING = -1
 class Changes(NamedTuple):
     """The pieces that a move takes off the board and those that it puts there, each piece << 6 | square or NOTHING."""
 
-    removed: types.int64
-    removed_too: types.int64  # what is captured, or the rook that castles
-    added: types.int64
-    added_too: types.int64  # the rook that castled
+    removed: np.int64
+    removed_too: np.int64  # what is captured, or the rook that castles
+    added: np.int64
+    added_too: np.int64  # the rook that castled
 
 
 @kernel

@@ -1,17 +1,12 @@
-"""The per-user folder of compiled code, named by what it was compiled from.
+"""Where compiled code lies, and what names it: all that it was made from, and what it was made for; never a place.
 
-Only numba knows which files of code a start will ask for. So a start that had everything leaves an inventory next to
-the code: the files that it used and their sizes. The next start is warm if all of them are there; with a cache that is
-half filled it is cold.
-
-Imports nothing heavy, so that all this is known before numba is loaded.
+A folder is named by what its code was made for, a file in it by its sources and by the arguments that it takes. Imports
+nothing heavy.
 """
 
 import hashlib
-import json
 import logging
 import os
-import platform
 import re
 import shutil
 import sys
@@ -20,101 +15,164 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
-from itertools import takewhile
+from importlib.util import find_spec
 from pathlib import Path
 
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import is_folder, names_in, user_folder, write_whole
+from merino.core.common.files import is_folder, names_in, user_folder
 
 log = logging.getLogger(__name__)
 
-# Packages that share a cache; lowest first: a group calls itself and those before it.
+# The parts of Merino that are compiled ahead together; lowest first: a group calls itself and those before it.
 CACHE_GROUPS = ("core eval engine", "formats", "match", "learn", "study", "lab")
 PLAY = "play"  # the part of the lowest group that every game needs
+# A test checks it: editing these compiles nothing.
 WITHOUT_COMPILED_CODE = ("core/common", "engine/notation", "engine/report", "engine/tables", "engine/uci")
-# A test checks it: editing these folders compiles nothing.
+_WITHOUT = (
+    *(f"{folder}/" for folder in WITHOUT_COMPILED_CODE),
+    *(f"core/compiled/{name}.py" for name in ("cache", "code_files", "compiling")),  # which keep and count it
+)
+_COMPILER = Path(__file__).resolve().parent
+_ROOT = _COMPILER.parents[1]
+_IMPORT = re.compile(rb"^(?:from (merino[.\w]*) import (\([^)]*\)|[^\n#]*)|import (merino[.\w]*))", re.MULTILINE)
+PACKAGED = _ROOT / "code" / "cache"  # compiled code that has come with the package
 STALE_AFTER_DAYS = 30
-_NAME = re.compile("[0-9a-f]{16}")  # of a folder, as of `fingerprint`
-_PROCESSOR_FACTS = ("model name", "flags", "Features", "CPU part")  # of /proc/cpuinfo, on several architectures
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # whether kernels run as plain Python
+CHECKS_BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")  # whether each index is: `make test-bounds`
+_NAME = re.compile("[0-9a-f]{16}")  # of a folder
+_LEVELS = {"x86-64-v3": "avx2 bmi bmi2 f16c fma lzcnt movbe", "x86-64-v2": "popcnt sse4.2"}  # and what they need
+_LEAST = {"aarch64": "generic", "arm64": "apple-m1"}  # which all have, on Linux and on macOS
 
 
 class CacheError(MerinoError):
     """A folder of compiled code that cannot be deleted; the message says which and why."""
 
 
-def group_of(module: str) -> str:
-    """The group of CACHE_GROUPS that a module belongs to, by its dotted name; the lowest for one of somebody else's."""
-    package = module.removeprefix("merino.").partition(".")[0]
-    return next((group for group in CACHE_GROUPS if package in group.split()), CACHE_GROUPS[0])
+@cache
+def fingerprint(*modules: str) -> str:
+    """A digest of the sources that the compiled code of these modules may come from.
 
-
-def fingerprint(group: str, *versions: str) -> str:
-    """Sixteen hex digits over the sources that compiled code of `group` may come from, Python's version and `versions`.
-
-    Those are the sources of the group and of all groups before it: an edit to the learner compiles no search.
+    Those are the modules, all that they import when they are loaded, directly or not, and what compiles: an edit to the
+    learner compiles no search, and no place of a file counts.
     """
-    digest = hashlib.sha256(repr((sys.version_info, versions)).encode())
-    root = Path(__file__).resolve().parents[2]
-    for folder in " ".join(CACHE_GROUPS[: CACHE_GROUPS.index(group) + 1]).split():
-        for path in sorted((root / folder).rglob("*.py")):
-            name = path.relative_to(root).as_posix()
-            if not name.startswith(tuple(f"{without}/" for without in WITHOUT_COMPILED_CODE)):
-                digest.update(name.encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    parts = sorted((_name_of(path), _source(path)[0]) for path in sources_of(modules))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def sources_of(modules: Iterable[str]) -> set[Path]:
+    """These sources."""
+    found, waiting = set[Path](), {*_COMPILER.glob("*.py"), *filter(None, map(_path_of, modules))}
+    while waiting := set(filter(_may_hold_code, waiting - found)):
+        found |= waiting
+        waiting = set().union(*(_source(path)[1] for path in waiting))
+    return found
 
 
 @cache
-def folder_of(group: str, checks_bounds: bool) -> Path | None:
-    """The folder of this group's compiled code with or without bounds checks, or None if there can be none."""
-    return compile_cache(group, *_versions(checks_bounds))
+def _source(path: Path) -> tuple[bytes, frozenset[Path]]:
+    """The digest of a source, and those of Merino that it imports when it is loaded."""
+    content, found = path.read_bytes(), list[str]()
+    for package, names, module in _IMPORT.findall(content):
+        inside = {f"{package.decode()}.{name}" for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?", names.decode())}
+        modules = set(filter(_path_of, inside))
+        found += [*modules, *([(package or module).decode()] if not modules or inside - modules else [])]
+    paths = set(filter(None, map(_path_of, found)))
+    if path.name == "__init__.py":  # a package may look for its modules by itself
+        paths |= set(path.parent.glob("*.py"))
+    return hashlib.sha256(content).digest(), frozenset(paths)
 
 
-def _versions(checks_bounds: bool) -> list[str]:
-    return [version("numba"), *(["bounds"] if checks_bounds else [])]
+def _path_of(module: str) -> Path | None:
+    """The source of a module of Merino by its dotted name, or of another one that is loaded."""
+    place = _ROOT.parent / module.replace(".", "/")
+    known = [place.with_suffix(".py"), place / "__init__.py"]
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return next((path for path in [*known, *([Path(file)] if file else [])] if path.exists()), None)
 
 
-def compile_cache(group: str, *versions: str) -> Path | None:
-    """A folder for code of `group` compiled from these sources, or None where there is none; its use is noted.
+def _name_of(path: Path) -> str:
+    """The name of a source inside Merino, nothing for another one."""
+    return path.relative_to(_ROOT).as_posix() if path.is_relative_to(_ROOT) else ""
 
-    It holds such code, or can be written. Without one the engine compiles at each start; that is said in the log.
+
+def _may_hold_code(path: Path) -> bool:
+    return not _name_of(path).startswith(_WITHOUT)
+
+
+@cache
+def places() -> tuple[Path, ...]:
+    """The folders in which compiled code for this machine may lie: the user's, where it is kept, and the package's."""
+    name = made_for()
+    return user_folder("cache") / name, PACKAGED / name
+
+
+@cache
+def made_for() -> str:
+    """Sixteen hex digits over what code here is made for and by: processor, system, Python, numba, and its settings.
+
+    An entry asks Python's objects by functions that stay, except for the content of an array, which lies behind the
+    head of an object. Code calls other code as the minor version of numba does.
     """
-    folder = user_folder("cache") / fingerprint(group, *versions)
-    if holds_code(folder) or _writable(folder):
-        _note_use(folder)
-        return folder
-    log.warning("no writable folder for compiled code: Merino compiles at each start; MERINO_HOME can name one")
-    return None
+    from llvmlite import binding  # noqa: PLC0415 (not on the way to uciok)
+
+    numba = find_spec("numba")
+    text = Path(numba.origin).with_name("_version.py").read_text() if numba and numba.origin else ""
+    minor = re.findall(r'"version": "(\d+\.\d+)', text)
+    settings = sorted(pair for pair in os.environ.items() if pair[0].startswith("NUMBA_") and "_CPU_" not in pair[0])
+    machine = binding.get_process_triple().partition("-")[0], sys.platform, object.__basicsize__, target()
+    return hashlib.sha256(repr((machine, minor, settings)).encode()).hexdigest()[:16]
 
 
-def holds_code(folder: Path) -> bool:
-    """Whether compiled code lies in a folder; it can be read even where the disk is full."""
+@cache
+def target() -> tuple[str, str]:
+    """The name and the features of the processor that code is compiled for, as LLVM has them.
+
+    It is the highest level of x86-64 that this one has, or what all of its kind have, so that code may travel; else
+    this processor itself. NUMBA_CPU_NAME names another.
+    """
+    from llvmlite import binding  # noqa: PLC0415 (not on the way to uciok)
+
+    named = os.environ.get("NUMBA_CPU_NAME")
+    if named:
+        return named, os.environ.get("NUMBA_CPU_FEATURES", "")
+    found = binding.get_host_cpu_features()
+    level = next((name for name, needs in _LEVELS.items() if all(map(found.get, needs.split()))), None)
+    level = level or _LEAST.get(binding.get_process_triple().partition("-")[0])
+    return (level, "") if level else (binding.get_host_cpu_name(), found.flatten())
+
+
+@cache
+def keeps_code() -> bool:
+    """Whether the user's folder can be written; without one the engine compiles at each start, and the log says so."""
+    folder = places()[0]
     try:
-        return next(folder.rglob("*.code"), None) is not None
-    except OSError:
-        return False  # in a folder that we may not enter
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder) as probe:
+            probe.write(bytes(4096))
+            probe.flush()  # which a full disk refuses
+        return True
+    except OSError as error:
+        log.info("%s cannot hold compiled code: %s", folder, error)
+        log.warning("no writable folder for compiled code: Merino compiles at each start; MERINO_HOME can name one")
+        return False
 
 
-def _note_use(folder: Path) -> None:
-    """Let a folder be as new as if it were written now: by that `remove_stale` judges."""
-    with suppress(OSError):  # it may belong to somebody else
-        os.utime(folder)
-
-
-def remove_stale(folder: Path) -> int:
-    """Delete the sibling caches of `folder` that nobody has used for a month; returns how many."""
-    limit = time.time() - STALE_AFTER_DAYS * 86400
-    siblings = [folder.with_name(name) for name in names_in(folder.parent) if _NAME.fullmatch(name)]
-    unused = [sibling for sibling in siblings if sibling != folder and _is_unused(sibling, limit)]
-    for sibling in unused:
-        shutil.rmtree(sibling, ignore_errors=True)
+def remove_stale() -> int:
+    """Delete the compiled code that nobody has used for a month; returns how many folders and files that were."""
+    limit, own = time.time() - STALE_AFTER_DAYS * 86400, places()[0]
+    siblings = [own.with_name(name) for name in names_in(own.parent) if _NAME.fullmatch(name) and name != own.name]
+    unused = [path for path in (*siblings, *own.glob("*.code")) if _is_unused(path, limit)]
+    for path in unused:
+        if is_folder(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
     return len(unused)
 
 
-def _is_unused(folder: Path, since: float) -> bool:
+def _is_unused(path: Path, since: float) -> bool:
     try:
-        return is_folder(folder) and folder.stat().st_mtime < since
+        return path.stat().st_mtime < since
     except OSError:
         return False  # another process has just deleted it
 
@@ -139,61 +197,3 @@ def remove_all() -> Iterator[Path]:
             yield folder
     if faults:
         raise CacheError("; ".join(faults))
-
-
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
-            return True
-    except OSError as error:
-        log.info("%s cannot hold compiled code: %s", folder, error)
-        return False
-
-
-def is_play_compiled() -> bool:
-    """Whether everything that a game needs is in the cache."""
-    if _is_set("NUMBA_DISABLE_JIT"):
-        return True  # nothing is ever compiled
-    folder = folder_of(CACHE_GROUPS[0], checks_bounds=_is_set("NUMBA_BOUNDSCHECK"))
-    return folder is not None and is_whole(folder, PLAY)
-
-
-def is_whole(folder: Path, part: str) -> bool:
-    """Whether `folder` has the inventory of `part` and every file in it."""
-    try:
-        sizes = json.loads(_inventory(folder, part).read_bytes())
-        return bool(sizes) and all((folder / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, AttributeError):
-        return False  # nothing there, or not what was written: the compiler is asked
-
-
-def write_inventory(folder: Path, part: str, files: Iterable[Path]) -> None:
-    """Note the files in `folder` that a start of `part` has used, unless they are noted; raises OSError."""
-    if not is_whole(folder, part):
-        sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(files)}
-        write_whole(_inventory(folder, part), json.dumps(sizes, indent=0).encode())
-
-
-def _inventory(folder: Path, part: str) -> Path:
-    """Where the inventory lies. Code is for a processor and settings of numba: the name depends on them."""
-    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
-    digest = hashlib.sha256(repr((_processor(), settings)).encode()).hexdigest()
-    return folder / f"{part}-{digest[:16]}.inventory"
-
-
-def _processor() -> list[str]:
-    """What distinguishes the processors of machines that share a cache."""
-    if {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"} <= os.environ.keys():
-        return [platform.machine()]  # code is for the one that is named, and not for this one
-    facts = Path("/proc/cpuinfo")
-    if not facts.exists():
-        return [platform.machine(), platform.processor()]
-    with facts.open(encoding="utf-8", errors="replace") as file:
-        first = takewhile(str.strip, file)  # up to the blank line after the first of them
-        return [line for line in first if line.startswith(_PROCESSOR_FACTS)]
-
-
-def _is_set(variable: str) -> bool:
-    """Whether a switch of numba is on."""
-    return os.environ.get(variable, "0") not in ("", "0")

@@ -38,7 +38,7 @@ class Watch:
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.is_silent = False  # whether to show nothing, as in a dialogue between programs
         self.has_shown = False
-        self.on_begin: Callable[[], object] = lambda: None  # called when the compiler begins
+        self.on_begin: Callable[[], object] = lambda: None  # called when something must be compiled
         self._stream, self._clock = stream, clock
         self._line: Progress | None = None
         self._outermost: Any = None
@@ -51,9 +51,9 @@ class Watch:
     def notify(self, event: Any) -> None:
         """Take an event of numba's kind "numba:compile"; these come nested, from one thread at a time."""
         function = event.data["dispatcher"]
+        function = getattr(function, "kernel", function)  # of which numba has made it
         if event.is_start:
             if self._outermost is None:
-                self.on_begin()
                 self._begin(function)
         elif function in self._work and function not in self._compiled:
             self._compiled.add(function)

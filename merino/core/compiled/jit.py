@@ -1,349 +1,241 @@
-"""Where code runs: the two decorators of the project, how numba assembles what they compile, and where it is kept.
+"""Where code runs: the two decorators of the project, and how what they compile is found and called.
 
 `kernel`  compiled code calls it; part of the program of each entry that reaches it; never cached alone.
 `entry`   Python calls it; cached on disk with all that it reaches; releases the GIL while it runs.
 
-Nothing else in the project calls `njit` (a test holds this). The cache of each group of packages lives in a per-user
-folder named by a hash of every source file that its code may come from and of the versions that compile it, because
-numba itself checks only the file of the cached function: a changed callee would go unnoticed and stale code would run.
+Nothing else in the project calls a compiler (a test holds this). Code is kept in a file that is named by a hash of
+every source that it may come from (`core.compiled.cache`); what comes with the package lies in its folder `code`. numba
+is imported only where something must be compiled (`core.compiled.program`): what is there is linked by LLVM and called
+as it is.
 """
 
 import hashlib
 import logging
-import pickle
-import warnings
-import zlib
-from collections.abc import Callable, Iterator
-from functools import partial
+import re
+import sys
+import threading
+from collections.abc import Callable, Hashable
+from functools import cache, cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numba
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.errors import NumbaExperimentalFeatureWarning, NumbaTypeError
-from numba.core.lowering import Lower
-from numba.core.serialize import dumps
-from numba.core.typed_passes import NopythonTypeInference
-from numba.extending import intrinsic
-from numba.np import arrayobj
+import numpy as np
 
-from merino.core.common.files import writing_whole
-from merino.core.compiled.cache import CACHE_GROUPS, folder_of, group_of, holds_code
-from merino.core.compiled.compiling import WATCH
+from merino.core.common.errors import MerinoError
+from merino.core.compiled import code_files
+from merino.core.compiled.cache import CHECKS_BOUNDS, INTERPRETED, fingerprint, keeps_code, places
+from merino.core.compiled.compiling import WATCH, reachable
 
 log = logging.getLogger(__name__)
 
-# How numba assembles code here. By default it counts the users of every array, at each call and for each array in a
-# tuple, so that the last one frees its memory. Passes over the rows of a sample spent three quarters of their time on
-# that. An entry keeps the arrays it was called with until it returns, so a kernel borrows them and need not count. It
-# must make no array and return none, which is checked here: the caller would free an array that nobody has counted.
-#
-# By default numba optimises every function with LLVM alone, and again inside each of its callers. Here a kernel is only
-# translated, and LLVM sees it once, with the entry that reaches it. Nobody else calls into this program, so nothing has
-# to be kept for other callers.
-#
-# By default numba also allows negative indices and tests the sign of every index. No kernel uses that, and a search
-# spent a sixth of its time on it. A negative constant still counts from the end; with bounds checks any other negative
-# index is an IndexError, whose message names file, line and function.
 
-_place = [""]  # the line that is being compiled
-_wrapped_index, _set_env = arrayobj.fix_integer_index, JITCPUCodegen.set_env
+class CompilationError(MerinoError):
+    """A function that numba does not compile, or a numba that Merino cannot work with; the message says why."""
 
 
-class BorrowingCompiler(CompilerBase):
-    """Compiles what borrows its arrays."""
-
-    def define_pipelines(self) -> list[Any]:
-        """The usual passes, and the check of what is returned."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_RefuseArrays, NopythonTypeInference)
-        passes.finalize()
-        return [passes]
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _RefuseArrays(AnalysisPass):
-    """Refuses to compile a function that returns an array."""
-
-    _name = "refuse_arrays"
-
-    def __init__(self) -> None:  # abstract in numba
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        if _has_array(state.return_type):
-            name = state.func_id.func_qualname
-            raise NumbaTypeError(f"{name} returns an array: declare it with @kernel(makes_arrays=True)")
-        return False
-
-
-def _has_array(kind: Any) -> bool:
-    return isinstance(kind, types.Array) or isinstance(kind, types.BaseTuple) and any(map(_has_array, kind))
-
-
-class ProgramLibrary(JITCodeLibrary):
-    """The code of one function, which becomes a program with all that it reaches once its address is requested."""
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """The address of a function of this library; 0 where it has none of this name: what only kernels call."""
-        if not self._finalized:
-            if name not in _defined(self._final_module):
-                return 0
-            self.finalize()
-        return int(super().get_pointer_to_function(name))
-
-    def finalize(self) -> None:
-        """Link everything that is reached from here, hide it from all others, and run LLVM."""
-        own = _defined(self._final_module)
-        for library in self._reached():
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.name not in own:
-                function.linkage = "internal"
-        self._linking_libraries: list[Any] = []
-        super().finalize()
-
-    def _reached(self) -> list[Any]:
-        """The libraries of all functions that are called from here, directly or not."""
-        found: dict[Any, None] = {}
-        waiting = list(self._linking_libraries)
-        while waiting:
-            library = waiting.pop()
-            if library not in found:
-                found[library] = None
-                waiting += library._linking_libraries
-        return list(found)
-
-    def _ensure_finalized(self) -> None:
-        """Leave a function that is linked into a program unchanged."""
-
-    def _optimize_functions(self, module: Any) -> None:
-        """Optimise nothing ahead of the whole program."""
-        module.data_layout = self._codegen._data_layout
-
-
-def _defined(module: Any) -> set[str]:
-    return {function.name for function in module.functions if not function.is_declaration}
-
-
-def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-    """The index unchanged, instead of numba's test for negative ones; constants still get that test."""
-    if not kind.signed or isinstance(index, ir.Constant):
-        return _wrapped_index(context, builder, kind, index, size)
-    return context.cast(builder, index, kind, types.intp)
-
-
-def _set_environment(self: Any, name: str, environment: Any) -> None:
-    """Set the constants of a program; a kernel has none until it is part of one."""
-    if self._engine.is_symbol_defined(name):
-        _set_env(self, name, environment)
-
-
-def install() -> None:
-    """Change numba in this process."""
-    JITCPUCodegen._library_class, JITCPUCodegen.set_env = ProgramLibrary, _set_environment
-    arrayobj.fix_integer_index = _index
-
-
-def name_lines() -> None:
-    """Let every bounds check compiled from now on name its place, `make test-bounds`."""
-    compile_statement = Lower.lower_inst
-
-    def lower_inst(self: Any, statement: Any) -> Any:
-        before = _place[0]
-        _place[0] = f"{Path(statement.loc.filename).name}:{statement.loc.line}, {self.func_ir.func_id.func_name}"
-        try:
-            return compile_statement(self, statement)
-        finally:
-            _place[0] = before
-
-    Lower.lower_inst = lower_inst
-    cgutils.do_boundscheck = _check_bounds
-
-
-def _check_bounds(context: Any, builder: Any, index: Any, size: Any, axis: Any = None) -> None:
-    """Raise IndexError unless 0 <= index < size; print both, since the message of compiled code is fixed."""
-    is_wrong = builder.icmp_unsigned(">=", index, size)  # a negative index is a large one
-    with cgutils.if_unlikely(builder, is_wrong):
-        cgutils.printf(builder, f"{_place[0]}: index %ld is out of bounds for size %ld\n", index, size)
-        context.call_conv.return_user_exc(builder, IndexError, (f"{_place[0]}: the index is out of bounds",))
-
-
-# Compiled code on the disk: a file for each function and signature, with a checksum of its content. numba trusts what
-# it reads back: a file that was cut short or overwritten then raises whatever unpickling comes upon, or hands LLVM
-# machine code that ends the process. Here a damaged file counts as none, the log says so, and the compiler writes it
-# again.
-
-_HEAD = 4  # bytes of the checksum
-_PACKAGE = Path(__file__).resolve().parents[2]
-
-
-class CodeFiles:
-    """The compiled versions of one function: what numba wants of its own index and data files, whose place it takes."""
-
-    def __init__(self, folder: Path, name: str, stamp: object) -> None:
-        """`stamp`: what the code was made from, in addition to what the keys say."""
-        self._folder, self._name, self._stamp = folder, name, stamp
-        self.in_use: list[Path] = []  # the files that have been read or written
-
-    def load(self, key: object) -> Any:
-        """What was saved under this key; None where there is nothing, or nothing that can be read."""
-        path = self.path(key)
-        try:
-            content = memoryview(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            log.warning("cannot read the compiled code in %s (%s): compiling again", path, error.strerror)
-            return None
-        code = content[_HEAD:]
-        if not code or _checksum(code) != content[:_HEAD]:
-            log.warning("the compiled code in %s is damaged: compiling again", path)
-            return None
-        loaded = pickle.loads(code)
-        self.in_use.append(path)
-        return loaded
-
-    def save(self, key: object, data: object) -> None:
-        """Keep `data` for later starts; raises OSError."""
-        code = dumps(data)
-        path = self.path(key)
-        with writing_whole(path) as file:
-            file.write(_checksum(code))
-            file.write(code)
-        self.in_use.append(path)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no version."""
-        return next(self._versions(), None) is None
-
-    def flush(self) -> None:
-        """Forget all versions."""
-        for path in self._versions():
-            path.unlink()
-
-    def _versions(self) -> Iterator[Path]:
-        return self._folder.glob(f"{self._name}.*.code")
-
-    def path(self, key: object) -> Path:
-        """Where the version of this key is kept. Keys are signature, processor and bytecode, as texts."""
-        digest = hashlib.sha256(repr((key, self._stamp)).encode()).hexdigest()
-        return self._folder / f"{self._name}.{digest[:16]}.code"
-
-
-def _checksum(code: bytes | memoryview) -> bytes:
-    """Against accidents only, since it is on the way to `readyok`: a digest takes eight times as long."""
-    return zlib.crc32(code).to_bytes(_HEAD)
-
-
-class _Readable(UserProvidedCacheLocator):
-    """A folder may be used that can only be read, as on a full disk: numba would compile again what lies there.
-
-    Code of our own modules is found wherever the package lies.
-    """
-
-    @classmethod
-    def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        """The folder inside the cache for the code of this source."""
-        path = Path(py_file).resolve()
-        if _PACKAGE in path.parents:
-            return "_".join(path.relative_to(_PACKAGE).parent.parts)
-        return str(super().get_suitable_cache_subpath(py_file))
-
-    def ensure_cache_path(self) -> None:
-        """Make the folder, and do not try to write there; raises OSError."""
-        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
-
-
-class _InOurFolder(CompileResultCacheImpl):
-    """Code goes where we say or nowhere: numba would go on to folders that no hash of the sources names."""
-
-    _locator_classes = (_Readable,)
-
-
-class CodeCache(FunctionCache):
-    """numba's cache of one function, over files that are checked."""
-
-    _impl_class = _InOurFolder
-
-    def __init__(self, function: Any, of: str = "") -> None:
-        """In the folder that numba is set to; raises RuntimeError where that cannot be used.
-
-        `of` names what a function was made from that is made several times.
-        """
-        super().__init__(function)
-        self._of = of
-        locator = self._impl.locator
-        name, stamp = self._impl.filename_base + (f".{of}" if of else ""), locator.get_source_stamp()
-        self._cache_file = CodeFiles(Path(locator.get_cache_path()), name, stamp)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no version of the function is on the disk."""
-        return self._cache_file.is_empty
-
-    @property
-    def in_use(self) -> list[Path]:
-        """The files of the versions that this process has read or written."""
-        return self._cache_file.in_use
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """The key of numba; `of` names the kernels that a made function holds, as numba's hash of them never recurs."""
-        if not self._of:
-            return super()._index_key(sig, codegen)
-        return sig, codegen.magic_tuple(), hashlib.sha256(self._py_func.__code__.co_code).hexdigest(), self._of
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled; where that cannot be, the log says so, and this start goes on without."""
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:
-            log.warning("cannot keep compiled code in %s (%s): compiling again next time", self.cache_path, error)
-
-
-INTERPRETED = bool(numba.config.DISABLE_JIT)  # whether kernels run as plain Python: `make test-python`
-CHECKS_BOUNDS = bool(numba.config.BOUNDSCHECK)  # whether each index is checked: `make test-bounds`
-# `_nrt` is numba's counting of users. Each says whether it counts, because what says nothing does as its caller.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
-_BORROWING = {**_OPTIONS, "_nrt": False, "pipeline_class": BorrowingCompiler}
-
-
-def cache_of(group: str) -> Path | None:
-    """The folder of this group's compiled code, or None if none can be written."""
-    return folder_of(group, CHECKS_BOUNDS)
-
-
-CACHE = cache_of(CACHE_GROUPS[0])  # of everything that play needs
+KNOWN_NUMBA = "0.68.0 and 0.68.1"  # with which this has been tried
 ENTRIES: list[Any] = []  # all that have been declared
 
-install()
-if CHECKS_BOUNDS:
-    name_lines()
-event.Listener.register(type(WATCH))
-event.register("numba:compile", WATCH)
 
-# Kernels in a tuple to unroll, or as an argument whose address is taken, count as "first-class functions". Each use
-# here is resolved to the one function when it is compiled, which is all that is asked of the feature.
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+def _compiler() -> Any:
+    """The module that compiles; raises CompilationError where numba is another one than it was written for."""
+    try:
+        return import_module("merino.core.compiled.program")
+    except (AttributeError, ImportError) as error:
+        if isinstance(error, ImportError) and not str(error.name).startswith("numba."):
+            raise
+        numba = sys.modules["numba"].__version__
+        raise CompilationError(f"Merino cannot compile with numba {numba}, only with {KNOWN_NUMBA}: {error}") from error
+
+
+class Later:
+    """A part of numba or LLVM that is imported when it is first used, which is when something is compiled."""
+
+    def __init__(self, module: str, name: str = "") -> None:
+        self._module, self._name = module, name
+
+    @property
+    def found(self) -> Any:
+        """What it stands for."""
+        module = import_module(self._module)
+        return getattr(module, self._name) if self._name else module
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "py_func":  # which kernels have: the question is no use
+            raise AttributeError(name)
+        return getattr(self.found, name)
+
+    def __call__(self, *given: Any) -> Any:
+        """Call it, as code does that is not compiled."""
+        return self.found(*given)
+
+
+class Kernel:
+    """A function for compiled code."""
+
+    def __init__(self, function: Callable[..., Any], borrows: bool) -> None:
+        self.py_func, self._borrows = function, borrows
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """What numba makes of it."""
+        names = self.py_func.__globals__
+        for name in self.py_func.__code__.co_names:
+            if isinstance(names.get(name), Later):
+                names[name] = names[name].found  # numba knows it by its identity
+        return _compiler().dispatcher_of(self, self._borrows)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks of every value that compiled code names."""
+        return self.dispatcher._numba_type_
+
+
+class Primitive:
+    """What compiled code has an instruction for: its definition for numba, and what it means in Python."""
+
+    def __init__(self, meaning: Callable[..., Any], definition: Callable[..., Any]) -> None:
+        self._meaning, self._definition = meaning, definition
+        self.__name__, self.__doc__ = definition.__name__, definition.__doc__
+
+    def __call__(self, *given: Any) -> Any:
+        """What it means."""
+        return self._meaning(*given)
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        return _compiler().intrinsic_type(self._definition)
+
+
+class CompiledEntry(Kernel):
+    """A function for Python. For each kind of arguments it has a version, from a file or compiled."""
+
+    def __init__(self, function: Callable[..., Any], of: str) -> None:
+        """`of` names what a function was made from that is made several times."""
+        super().__init__(function, borrows=False)
+        self._of, self._versions, self._lock = of, dict[Hashable, Callable[..., Any]](), threading.RLock()
+
+    def __call__(self, *given: Any) -> Any:
+        """Run it; raises CompilationError if it has to be compiled and cannot be."""
+        version = self._versions.get(kinds := tuple([_kind_of(each) for each in given]))
+        return (version or self._version(kinds, given))(*given)
+
+    @property
+    def signatures(self) -> list[Hashable]:
+        """The kinds of arguments that it has been called with."""
+        return list(self._versions)
+
+    @cached_property
+    def name(self) -> str:
+        """The beginning of the names of its files."""
+        function = self.py_func
+        parts = function.__module__.removeprefix("merino."), function.__qualname__, self._of
+        return re.sub(r"[^\w.-]+", "", ".".join(filter(None, parts)))
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The modules that its code may come from, with what they import."""
+        made = reachable(self) if self._of or not self.is_ours else {self}
+        return sorted({each.py_func.__module__ for each in made if each.py_func.__module__})
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is part of Merino."""
+        return self.py_func.__module__.startswith("merino.")
+
+    @cached_property
+    def _sources(self) -> str | None:
+        """A digest of the sources that it may come from; None where there is none, as at a prompt."""
+        own = Path(self.py_func.__code__.co_filename)
+        if not self.is_ours and not own.exists():
+            return None
+        return fingerprint(*self.modules) + ("" if self.is_ours else hashlib.sha256(own.read_bytes()).hexdigest())
+
+    def must_compile(self, *given: Any) -> bool:
+        """Whether no place has code for such arguments."""
+        file = self.file(tuple(map(_kind_of, given)))
+        return file is None or not any((place / file.name).exists() for place in places())
+
+    def file(self, kinds: Hashable) -> Path | None:
+        """Where the user's folder has the code for arguments of these kinds, one of `signatures`; None for nowhere."""
+        if self._sources is None:
+            return None
+        digest = hashlib.sha256(f"{_text_of(kinds)} {self._sources}".encode()).hexdigest()
+        return places()[0] / f"{self.name}.{digest[:16]}.code"
+
+    def _version(self, kinds: tuple[Hashable, ...], given: tuple[Any, ...]) -> Callable[..., Any]:
+        with self._lock:
+            if kinds not in self._versions:
+                file, error = self.file(kinds), IndexError if CHECKS_BOUNDS else RuntimeError  # else kernels raise none
+                found = (code_files.read_code(place / file.name) for place in places()) if file else ()
+                code = next(filter(None, found), None) or self._compiled(file, kinds, given)
+                self._versions[kinds] = code_files.link(self.__name__, code, error)
+            return self._versions[kinds]
+
+    def _compiled(self, file: Path | None, kinds: tuple[Hashable, ...], given: tuple[Any, ...]) -> bytes:
+        """Compile a version and keep it; where it cannot be kept the log says so, and this start goes on without."""
+        WATCH.on_begin()
+        code: bytes = _compiler().compile_entry(self, kinds, given)
+        if file is not None and keeps_code():
+            try:
+                code_files.write_code(file, code)
+            except OSError as error:
+                log.warning("cannot keep compiled code in %s (%s): compiling again next time", file.parent, error)
+        return code
+
+
+_LAYOUT, _IN_C = 0x503, 0x501  # of `flags.num`: contiguous in C or Fortran, aligned, writeable; a row is both
+_NUMBERS: dict[type, str] = {
+    bool: "boolean",
+    np.bool_: "boolean",
+    int: "int64",
+    np.int64: "int64",
+    float: "float64",
+}
+
+
+def _kind_of(value: Any) -> Any:
+    """What distinguishes arguments for which code differs: type, dtype, dimensions, layout."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags.num
+        return value.dtype, value.ndim, flags & (_IN_C if flags & 1 else _LAYOUT)
+    kind = type(value)
+    if kind in _NUMBERS:
+        return _NUMBERS[kind]
+    if isinstance(value, tuple):
+        return kind, *[_kind_of(each) for each in value]
+    return next((_NUMBERS[base] for base in (int, float) if isinstance(value, base)), kind)
+
+
+def _text_of(kind: Any) -> str:
+    """The same as a text that is equal in every process."""
+    if isinstance(kind, tuple):
+        return f"({', '.join(map(_text_of, kind))})"
+    if isinstance(kind, np.dtype):
+        return _text_of_dtype(kind)
+    return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kind, type) else str(kind)
+
+
+@cache
+def _text_of_dtype(kind: np.dtype) -> str:
+    if kind.subdtype is not None:
+        return f"{_text_of_dtype(kind.subdtype[0])}{kind.subdtype[1]}"
+    if kind.fields is None:
+        return kind.str
+    parts = (f"{name} {_text_of_dtype(field[0])} {field[1]}" for name, field in kind.fields.items())
+    return f"[{', '.join(parts)}; {kind.itemsize}]"
 
 
 def kernel(function: Callable[..., Any] | None = None, *, makes_arrays: bool = False) -> Any:
     """Compile `function` for callers that are compiled themselves; Python cannot call it.
 
-    It borrows its arrays, see above. One that makes an array or returns one says `makes_arrays`.
+    It borrows its arrays, see `core.compiled.program`. One that makes an array or returns one says `makes_arrays`.
     """
     if function is None:
         return partial(kernel, makes_arrays=makes_arrays)
-    options = _OPTIONS if makes_arrays else _BORROWING
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+    return function if INTERPRETED else Kernel(function, not makes_arrays)
 
 
 def in_python(compiled: Any) -> Callable[..., Any]:
@@ -353,50 +245,18 @@ def in_python(compiled: Any) -> Callable[..., Any]:
 
 def primitive(meaning: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Make the decorated function an intrinsic of numba; without compiling, `meaning` runs instead."""
-    return (lambda define: meaning) if INTERPRETED else intrinsic
+    return (lambda define: meaning) if INTERPRETED else partial(Primitive, meaning)
 
 
 def entry(function: Callable[..., Any] | None = None, *, of: str = "") -> Any:
     """Compile `function` for Python: cached if a folder can be written, and without the GIL.
 
-    One that is made several times, from different kernels, says in `of` which of them it is made from: the cache
-    distinguishes them by that.
+    It returns numbers and tuples of them. One that is made several times, from different kernels, says in `of` which of
+    them it is made from: the cache distinguishes them by that.
     """
     if function is None:
         return partial(entry, of=of)
-    compiled = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     if INTERPRETED:
-        return compiled
-    folder = cache_of(group_of(function.__module__))
-    if folder is not None:
-        numba.config.CACHE_DIR = str(folder)
-        try:
-            compiled._cache = CodeCache(function, of)
-        except RuntimeError as error:
-            log.warning("%s is compiled at each start, %s cannot be used: %s", function.__name__, folder, error)
-    ENTRIES.append(compiled)
-    return compiled
-
-
-def must_compile(compiled: Any) -> bool:
-    """Whether calling an entry begins with compiling it, as nothing of it is on the disk."""
-    saved = getattr(compiled, "_cache", None)
-    return isinstance(saved, CodeCache) and saved.is_empty
-
-
-def has_code(group: str) -> bool:
-    """Whether compiled code of this group is in the cache; also where nothing is kept."""
-    folder = cache_of(group)
-    return folder is None or holds_code(folder)
-
-
-def code_in_use() -> list[Path] | None:
-    """The files of the compiled code in use that lie in CACHE; None if some of its code is in no file."""
-    found: list[Path] = []
-    for compiled in ENTRIES:
-        saved = getattr(compiled, "_cache", None)
-        if isinstance(saved, CodeCache) and Path(saved.cache_path).parent == CACHE:
-            if len(saved.in_use) < len(compiled.signatures):
-                return None
-            found += saved.in_use
-    return found
+        return function
+    ENTRIES.append(CompiledEntry(function, of))
+    return ENTRIES[-1]

@@ -7,76 +7,56 @@ the largest registers of some processors, which then slow down all the rest: a s
 
 import ctypes
 import operator
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import lower_builtin, models, register_model
 
-from merino.core.compiled.jit import primitive
+from merino.core.compiled.jit import Later, primitive
+
+ir: Any = Later("llvmlite.ir")
+types: Any = Later("numba.core.types")
+cgutils: Any = Later("numba.core.cgutils")
 
 LANES = 32
 LANES_SIZE = 2 * LANES  # bytes
 
 
-class LanesType(types.Type):  # type: ignore[misc]
-    """The type of some numbers as one value; `vector` is the type for LLVM, `number` that of ctypes."""
+class Lanes:
+    """Some numbers as one value. It is called like a type of numba, for the signature of what returns it."""
 
-    def __init__(self, name: str, vector: Any, number: Any) -> None:
-        super().__init__(name)
-        self.vector, self.number = vector, number
+    def __init__(self, name: str, count: int, number: Any, operators: Mapping[Callable[..., Any], str]) -> None:
+        """`number` is the type of one of `count` for ctypes.
+
+        Compiled code may use `operators` between two such values, each an instruction of LLVM as `IRBuilder` names it.
+        """
+        self.name, self.count, self.number, self._operators = name, count, number, operators
+
+    @cached_property
+    def vector(self) -> Any:
+        """The type for LLVM."""
+        is_real = self.number is ctypes.c_float
+        return ir.VectorType(ir.FloatType() if is_real else ir.IntType(8 * ctypes.sizeof(self.number)), self.count)
+
+    @cached_property
+    def type(self) -> Any:
+        """The type for numba."""
+        from merino.core.compiled.program import vector_type  # noqa: PLC0415 (which imports numba)
+
+        return vector_type(self.name, self.vector, self._operators)
+
+    def __call__(self, *given: Any) -> Any:
+        """The signature of what returns it and takes these types."""
+        return self.type(*(each.type if isinstance(each, Lanes) else each for each in given))
 
     def at(self, address: Any) -> np.ndarray:
         """The numbers at an address, for code that runs without the compiler."""
-        return np.ctypeslib.as_array((self.number * self.vector.count).from_address(int(address)))
+        return np.ctypeslib.as_array((self.number * self.count).from_address(int(address)))
 
 
-_WORD, _SUM = ir.IntType(16), ir.IntType(32)
-_VECTOR = ir.VectorType(_WORD, LANES)
-_SUMS, _WIDE_SUMS = (ir.VectorType(ir.IntType(bits), LANES // 2) for bits in (32, 64))
-lanes = LanesType("lanes", _VECTOR, ctypes.c_int16)
-sum_lanes = LanesType("sum_lanes", _SUMS, ctypes.c_int32)
-
-
-@register_model(LanesType)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, kind.vector)
-
-
-@infer_global(operator.add)
-@infer_global(operator.mul)
-class _Operators(ConcreteTemplate):  # type: ignore[misc]
-    cases = (signature(lanes, lanes, lanes),)
-
-
-@infer_global(operator.add)
-class _Sum(ConcreteTemplate):  # type: ignore[misc]
-    cases = (signature(sum_lanes, sum_lanes, sum_lanes),)
-
-
-@infer_global(operator.sub)
-class _Difference(ConcreteTemplate):  # type: ignore[misc]
-    cases = (signature(lanes, lanes, lanes),)
-
-
-@lower_builtin(operator.add, lanes, lanes)
-@lower_builtin(operator.add, sum_lanes, sum_lanes)
-def _add(context, builder, signature, args):
-    return builder.add(*args)
-
-
-@lower_builtin(operator.sub, lanes, lanes)
-def _subtract(context, builder, signature, args):
-    return builder.sub(*args)
-
-
-@lower_builtin(operator.mul, lanes, lanes)
-def _multiply(context, builder, signature, args):
-    return builder.mul(*args)
+lanes = Lanes("lanes", LANES, ctypes.c_int16, {operator.add: "add", operator.sub: "sub", operator.mul: "mul"})
+sum_lanes = Lanes("sum_lanes", LANES // 2, ctypes.c_int32, {operator.add: "add"})
 
 
 def load(kind):
@@ -98,7 +78,7 @@ def store(kind):
         builder.store(args[1], place, align=ctypes.sizeof(kind.number))
         return context.get_dummy_value()
 
-    return types.void(types.uint64, kind), generate
+    return types.void(types.uint64, kind.type), generate
 
 
 @primitive(lambda address: lanes.at(address).copy())
@@ -115,8 +95,9 @@ def store_lanes(typing, address, row):
 
 def spread(builder, number, vector):
     """The vector of one number."""
-    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(_SUM, 0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_SUM, vector.count), [0] * vector.count))
+    index = ir.IntType(32)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(index, 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(index, vector.count), [0] * vector.count))
 
 
 @primitive(lambda row, low, high: np.clip(row, np.int16(low), np.int16(high)))
@@ -124,7 +105,8 @@ def clipped_lanes(typing, row, low, high):
     """Each number of int16[32] raised to `low` and cut at `high`."""
 
     def generate(context, builder, signature, args):
-        row, (least, most) = args[0], (spread(builder, builder.trunc(number, _WORD), _VECTOR) for number in args[1:])
+        row, kind = args[0], lanes.vector
+        least, most = (spread(builder, builder.trunc(number, kind.element), kind) for number in args[1:])
         raised = builder.select(builder.icmp_signed(">", row, least), row, least)
         return builder.select(builder.icmp_signed("<", raised, most), raised, most)
 
@@ -138,17 +120,17 @@ def _in_pairs(first, second):
 @primitive(lambda: np.zeros(LANES // 2, dtype=np.int32))
 def no_sums(typing):
     """int32[16] of zeros."""
-    return sum_lanes(), lambda context, builder, signature, args: ir.Constant(_SUMS, None)
+    return sum_lanes(), lambda context, builder, signature, args: ir.Constant(sum_lanes.vector, None)
 
 
 @primitive(_in_pairs)
 def products_of_lanes(typing, first, second):
     """The products of int16[32] `first` with `second`, neighbours added up: int32[16]."""
-    wide = ir.VectorType(_SUM, LANES)
+    wide = ir.VectorType(ir.IntType(32), LANES)
 
     def generate(context, builder, signature, args):
         products = builder.mul(*(builder.sext(factor, wide) for factor in args))
-        even, odd = (ir.Constant(_SUMS, list(range(start, LANES, 2))) for start in (0, 1))
+        even, odd = (ir.Constant(sum_lanes.vector, list(range(start, LANES, 2))) for start in (0, 1))
         return builder.add(*(builder.shuffle_vector(products, products, places) for places in (even, odd)))
 
     return sum_lanes(lanes, lanes), generate
@@ -157,12 +139,12 @@ def products_of_lanes(typing, first, second):
 @primitive(lambda row, factor: (row * np.int16(factor)).astype(np.int32) * row >> 16)
 def squared_lanes(typing, row, factor):
     """The upper halves of the products of int16[32] times `factor` with itself: squares in 16 bits, rounded down."""
-    wide = ir.VectorType(_SUM, LANES)
+    wide, kind = ir.VectorType(ir.IntType(32), LANES), lanes.vector
 
     def generate(context, builder, signature, args):
-        factors = builder.mul(args[0], spread(builder, builder.trunc(args[1], _WORD), _VECTOR))
+        factors = builder.mul(args[0], spread(builder, builder.trunc(args[1], kind.element), kind))
         products = builder.mul(*(builder.sext(numbers, wide) for numbers in (factors, args[0])))
-        return builder.trunc(builder.ashr(products, ir.Constant(wide, [16] * LANES)), _VECTOR)
+        return builder.trunc(builder.ashr(products, ir.Constant(wide, [16] * LANES)), kind)
 
     return lanes(lanes, types.int64), generate
 
@@ -172,23 +154,24 @@ def total_of(typing, sums):
     """The sum of int32[16], int64."""
 
     def generate(context, builder, signature, args):
-        kind = ir.FunctionType(_WIDE_SUMS.element, (_WIDE_SUMS,))
+        wide = ir.VectorType(ir.IntType(64), LANES // 2)
+        kind = ir.FunctionType(wide.element, (wide,))
         name = f"llvm.vector.reduce.add.v{LANES // 2}i64"
         total = cgutils.get_or_insert_function(builder.module, kind, name)
-        return builder.call(total, (builder.sext(args[0], _WIDE_SUMS),))
+        return builder.call(total, (builder.sext(args[0], wide),))
 
-    return types.int64(sum_lanes), generate
+    return types.int64(sum_lanes.type), generate
 
 
 @primitive(lambda address: int(np.ctypeslib.as_array((ctypes.c_int32 * LANES).from_address(int(address))).max()))
 def greatest_at(typing, address):
     """The greatest of the int32[32] at `address`, uint64: int64."""
-    numbers = ir.VectorType(_SUM, LANES)
+    numbers = ir.VectorType(ir.IntType(32), LANES)
 
     def generate(context, builder, signature, args):
         loaded = builder.load(builder.inttoptr(args[0], numbers.as_pointer()))
         loaded.align = ctypes.sizeof(ctypes.c_int32)
-        kind, name = ir.FunctionType(_SUM, (numbers,)), f"llvm.vector.reduce.smax.v{LANES}i32"
+        kind, name = ir.FunctionType(numbers.element, (numbers,)), f"llvm.vector.reduce.smax.v{LANES}i32"
         greatest = builder.call(cgutils.get_or_insert_function(builder.module, kind, name), (loaded,))
         return builder.sext(greatest, ir.IntType(64))
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from merino.core.compiled.jit import CHECKS_BOUNDS, INTERPRETED, kernel, primitive
+from merino.core.compiled.cache import CHECKS_BOUNDS, INTERPRETED
+from merino.core.compiled.jit import Later, kernel, primitive
+
+ir: Any = Later("llvmlite.ir")
+types: Any = Later("numba.core.types")
+cgutils: Any = Later("numba.core.cgutils")
+carray = Later("numba", "carray")
 
 CACHE_LINE = 64
 
@@ -88,7 +90,7 @@ def prefetch(typing, address):
     return types.void(types.uint64), generate
 
 
-@intrinsic
+@primitive(lambda address, dtype: address)
 def _pointer(typing, address, dtype):
     """The number `address`, uint64, as a pointer to elements of `dtype`, such as np.int16 or that of a record."""
     pointer = types.CPointer(dtype.dtype)
@@ -152,7 +154,6 @@ def aligned_bytes(size: int) -> np.ndarray:
 # another evaluation does not make the search compile again. Calls of Python are for what is rarely asked and takes
 # long: they take the interpreter's lock.
 
-_INTEGERS = (types.int64,) * 4
 _INTERPRETED: list[Any] = []  # functions; their index is their address where nothing is compiled
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
@@ -197,13 +198,13 @@ def _call(result, arguments):
 @primitive(_place_of)
 def address_of(typing, function, record):
     """The address, uint64, of the kernel function(record, int64, int64, int64, int64) -> int64."""
-    return _address(typing, function, (record, *_INTEGERS), (record,))
+    return _address(typing, function, (record, *(types.int64,) * 4), (record,))
 
 
 @primitive(_call_place)
 def call_at(typing, address, record, first, second, third, fourth):
     """Call the kernel at `address` with a record and four int64; its int64."""
-    return _call(types.int64, (record, *_INTEGERS))
+    return _call(types.int64, (record, *(types.int64,) * 4))
 
 
 @primitive(_place_of)

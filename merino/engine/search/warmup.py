@@ -16,8 +16,7 @@ import numpy as np
 from merino.core.board.game import Position
 from merino.core.board.perft import perft
 from merino.core.common.work import cores
-from merino.core.compiled.cache import CACHE_GROUPS, PLAY, remove_stale, write_inventory
-from merino.core.compiled.jit import CACHE, code_in_use, has_code, must_compile
+from merino.core.compiled.cache import CACHE_GROUPS, INTERPRETED, PLAY, keeps_code, remove_stale
 from merino.engine.search import limits, state, strength, worker
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default, load_net, own_names
@@ -36,28 +35,17 @@ def warm_up() -> float:
     What is compiled here is in the cache for the next start of any Merino with the same sources.
     """
     began = time.perf_counter()
-    if must_compile(worker.link) and cores() > 1:
+    record = state.new_search_record()
+    if not INTERPRETED and worker.link.must_compile(record) and keeps_code() and cores() > 1:
+        remove_stale()
         with _on_another_core():
-            worker.link(state.new_search_record())  # the search: most of the work
+            worker.link(record)  # the search: most of the work
     searcher = Searcher(hash_mb=1)
     _play_a_move().outcome()
     searcher.search(Position(), limits.Limits(depth=2))
     searcher.strength = strength.at_elo(strength.DEFAULT_ELO)
     searcher.search(_play_a_move(), limits.Limits(depth=1))
-    _put_in_order()
     return time.perf_counter() - began
-
-
-def _put_in_order() -> None:
-    """Note in the cache what play needs, and remove old caches."""
-    files = code_in_use()
-    if CACHE is None or not files:
-        return
-    try:
-        write_inventory(CACHE, PLAY, files)
-    except OSError as error:
-        log.warning("cannot note in %s what is compiled (%s): the next start counts as a first one", CACHE, error)
-    remove_stale(CACHE)
 
 
 @contextmanager
@@ -115,8 +103,8 @@ def warm_up_parts(names: Sequence[str]) -> Iterator[tuple[str, float]]:
             began = time.perf_counter()
             if any(name in each for each in TOGETHER.values()):
                 second.close()  # waits for it: what it has compiled is in the cache
-            others = [other for other in TOGETHER.get(name, ()) if other in names and not has_code(other)]
-            if others and cores() > 1:
+            others = [other for other in TOGETHER.get(name, ()) if other in names]
+            if others and keeps_code() and cores() > 1:
                 second.enter_context(_on_another_core(*others))
             parts()[name]()
             yield name, time.perf_counter() - began

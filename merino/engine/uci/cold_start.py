@@ -77,15 +77,15 @@ class WaitingGo:
 class ColdStart:
     """Answers `isready`, `position` and `go` until `loaded` is set.
 
-    The thread that loads the engine calls `judge` before, and again as soon as something is compiled. `is_prepared`
-    says whether the evaluation that options name is ready, too, now or before so many seconds are over.
+    The thread that loads the engine calls `begin` as soon as something must be compiled. `is_prepared` says whether the
+    evaluation that options name is ready, too, now or before so many seconds are over.
     """
 
     def __init__(
         self, output: Output, loaded: threading.Event, is_prepared: Callable[[float], bool] = lambda seconds: True
     ) -> None:
         self._output, self._loaded, self._is_prepared = output, loaded, is_prepared
-        self.is_cold: bool | None = None  # None until the cache has been looked at
+        self.is_cold = False
         self._news = _NEWS  # to say once
         self._began = time.perf_counter()
         self._position, self._chess960 = "startpos", False
@@ -93,9 +93,9 @@ class ColdStart:
         self._go: WaitingGo | None = None  # the last one
         self._answers = OneThread("cold start")
 
-    def judge(self, is_compiled: bool) -> None:
-        """Say whether all the code that play needs is in the cache; once it is not, this start is cold for good."""
-        self.is_cold = self.is_cold or not is_compiled
+    def begin(self) -> None:
+        """Say that something that play needs must be compiled: this start is cold for good."""
+        self.is_cold = True
 
     def is_ready(self, seconds: float = 0) -> bool:
         """Whether the engine is loaded with the evaluation that options name, now or before this time is over."""
@@ -159,7 +159,7 @@ class ColdStart:
         reading = 0.0  # seconds that it took to read the position
         while not self.is_ready():
             self._say_what_takes_long()
-            longest = _longest_wait(go, position, bool(self.is_cold), self._loaded.is_set())
+            longest = _longest_wait(go, position, self.is_cold, self._loaded.is_set())
             now = time.perf_counter()
             if board is None and not self._loaded.is_set() and now - go.began >= _READING_SHARE * longest:
                 board = _read_board(position, self._chess960)

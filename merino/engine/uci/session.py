@@ -300,10 +300,8 @@ class UciSession:
     def _load(self) -> None:
         with loading():
             from merino.core.common import sealed  # noqa: PLC0415 (not on the way to uciok)
-            from merino.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (neither)
 
-            WATCH.on_begin = partial(self.cold.judge, is_compiled=False)
-            self.cold.judge(is_play_compiled())
+            WATCH.on_begin = self.cold.begin
             from merino.engine.uci.runtime import InfoLog, Position, Runtime  # noqa: PLC0415 (the one import of numba)
 
             sealed.log.addHandler(InfoLog(self.output))  # what is said of files without a checksum

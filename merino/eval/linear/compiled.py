@@ -12,13 +12,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 import merino.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.core.board.bitboard import BLACK, U64, WHITE, ZERO
 from merino.core.board.position import POSITION, king_square
 from merino.core.compiled import memory
-from merino.core.compiled.jit import entry, in_python, kernel
+from merino.core.compiled.jit import CompilationError, entry, in_python, kernel
 from merino.eval import evaluation, material
 from merino.eval.linear import phases, registry
 
@@ -184,7 +183,7 @@ def _compiling(terms: registry.TermSet) -> Iterator[None]:
     """Report what numba says of a user's terms in a line, as an EvaluationError."""
     try:
         yield
-    except NumbaError as error:
+    except CompilationError as error:
         said = _COLOURS.sub("", str(error))
         names = {in_python(_count_of(each)).__name__: f"the term {each.name}" for each, _ in terms.to_read()}
         culprit = next((names[name] for name in _FUNCTION.findall(said) if name in names), f"the set '{terms.name}'")

@@ -6,7 +6,6 @@ Black's view is the board turned upside down, so a term is written once, for Whi
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from merino.core.board.bitboard import BISHOP, BLACK, KNIGHT, ONE, PAWN, QUEEN, ROOK, SQUARES, U64, WHITE, lsb, mirror
 from merino.core.board.position import king_square, occupied_squares, pieces_of
@@ -17,17 +16,17 @@ from merino.eval.material import units
 class View(NamedTuple):
     """One side's board: sets are uint64 with the own first rank as rank 1, the rest int64."""
 
-    pawns: types.uint64
-    knights: types.uint64
-    bishops: types.uint64
-    rooks: types.uint64
-    queens: types.uint64
-    king: types.int64  # square
-    enemy_pawns: types.uint64
-    enemy_king: types.int64  # square
-    occupied: types.uint64
-    enemy_units: types.int64  # the opponent's pieces: knight and bishop 3, rook 5, queen 10
-    to_move: types.boolean  # whether this side is to move
+    pawns: np.uint64
+    knights: np.uint64
+    bishops: np.uint64
+    rooks: np.uint64
+    queens: np.uint64
+    king: np.int64  # square
+    enemy_pawns: np.uint64
+    enemy_king: np.int64  # square
+    occupied: np.uint64
+    enemy_units: np.int64  # the opponent's pieces: knight and bishop 3, rook 5, queen 10
+    to_move: np.bool_  # whether this side is to move
 
 
 @kernel

@@ -26,11 +26,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numba import literal_unroll
 
 from merino.core.board.bitboard import ONE, SQUARE_NAMES, SQUARES, U64, ZERO, lsb, mirror, popcount
-from merino.core.compiled.jit import kernel
+from merino.core.compiled.jit import Later, kernel
 from merino.eval.net import view as views
+
+literal_unroll = Later("numba", "literal_unroll")
 
 
 def _the_same(element: int) -> int:

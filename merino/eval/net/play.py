@@ -7,7 +7,6 @@ Rows of weights and sums are passed by address.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from merino.core.board import makemove
 from merino.core.board.bitboard import KING, U64, WHITE, popcount
@@ -73,12 +72,12 @@ output_by = kernel(network.output_for)
 class Net(NamedTuple):
     """The numbers of a net in use, and the addresses of its arrays."""
 
-    blocks: types.int64
-    row: types.uint64  # bytes of a row of weights or sums
-    second: types.int64
-    squares: types.boolean
-    most: types.int64  # 1.0 in the sums
-    factor: types.int64
+    blocks: np.int64
+    row: np.uint64  # bytes of a row of weights or sums
+    second: np.int64
+    squares: np.bool_
+    most: np.int64  # 1.0 in the sums
+    factor: np.int64
     numbers: Any  # uint64[NUMBERS]
 
 

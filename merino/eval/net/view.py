@@ -15,7 +15,6 @@ group of four first pieces and each line, at 8 * group + line: bit 12 * (first &
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from merino.core.board import attacks as attack_sets
 from merino.core.board.bitboard import (
@@ -50,8 +49,8 @@ _NOBODY = -1
 class ViewDifference(NamedTuple):
     """What differs between two views: the kinds of the pieces, as bits, and the squares on which they stand."""
 
-    kinds: types.uint64
-    squares: types.uint64
+    kinds: np.uint64
+    squares: np.uint64
 
 
 @kernel

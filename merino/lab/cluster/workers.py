@@ -31,8 +31,7 @@ from distributed.core import Status
 from merino.core.common import about, errors, files
 from merino.core.common.text import counted
 from merino.core.common.work import Needs, RemoteExecutor, RunName, WorkError, stop_here
-from merino.core.compiled.cache import CACHE_GROUPS
-from merino.core.compiled.jit import CACHE
+from merino.core.compiled.cache import CACHE_GROUPS, keeps_code, places
 from merino.eval.linear import sets, weights
 
 Say = Callable[[str], object]
@@ -343,7 +342,7 @@ def inspect(wanted: dict[str, str], needs: Needs) -> dict[str, Any]:
         fault = f"is of another version: {fault}"
     elif missing:
         fault = f"has no program '{missing[0]}'"
-    return {"fault": fault, "host": platform.node(), "pid": os.getpid(), "cache": str(CACHE or ""), "remark": _remark()}
+    return {"fault": fault, "host": platform.node(), "pid": os.getpid(), "cache": str(places()[0]), "remark": _remark()}
 
 
 def warm_up(parts: tuple[str, ...], say: Callable[[str], object]) -> float:
@@ -363,7 +362,7 @@ def warm_up(parts: tuple[str, ...], say: Callable[[str], object]) -> float:
 @contextmanager
 def _alone(say: Callable[[str], object]) -> Iterator[None]:
     try:
-        file = None if CACHE is None else (CACHE / "compiling.lock").open("ab")
+        file = (places()[0] / "compiling.lock").open("ab")
     except OSError:
         file = None  # where nothing can be written, nothing is shared
     if file is None:
@@ -379,12 +378,4 @@ def _alone(say: Callable[[str], object]) -> Iterator[None]:
 
 def _remark() -> str:
     """A sentence about a problem of a working worker."""
-    if CACHE is None:
-        return "has no place for compiled code, and compiles at each start"
-    try:
-        probe = CACHE / f"probe-{os.getpid()}"
-        probe.write_bytes(b"\0" * 4096)
-        probe.unlink()
-    except OSError as error:
-        return f"cannot keep compiled code in '{CACHE}' ({error.strerror}), and compiles at each start"
-    return ""
+    return "" if keeps_code() else f"cannot keep compiled code in '{places()[0]}', and compiles at each start"

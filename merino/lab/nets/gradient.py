@@ -15,16 +15,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import lower_builtin
 
 from merino.core.board.bitboard import U64, lsb, mirror, popcount
 from merino.core.compiled import lanes
-from merino.core.compiled.jit import entry, kernel, primitive
+from merino.core.compiled.jit import Later, entry, kernel, primitive
 from merino.core.compiled.memory import array_at, prefetch, record_dtype
 from merino.eval.net import network, play, view
 from merino.eval.net.features import (
@@ -41,26 +38,15 @@ from merino.formats.packed import read_view
 
 # Sixteen floats as one value, which the processor takes in whole registers: see `core.compiled.lanes`.
 
+ir: Any = Later("llvmlite.ir")
+types: Any = Later("numba.core.types")
 FLOAT_LANES = 16
-_FLOATS = ir.VectorType(ir.FloatType(), FLOAT_LANES)
-_ZEROS, _ONES = (ir.Constant(_FLOATS, [number] * FLOAT_LANES) for number in (0.0, 1.0))
-float_lanes = lanes.LanesType("float_lanes", _FLOATS, ctypes.c_float)
+float_lanes = lanes.Lanes("float_lanes", FLOAT_LANES, ctypes.c_float, {operator.add: "fadd", operator.mul: "fmul"})
 
 
-@infer_global(operator.add)
-@infer_global(operator.mul)
-class _FloatOperators(ConcreteTemplate):  # type: ignore[misc]
-    cases = (signature(float_lanes, float_lanes, float_lanes),)
-
-
-@lower_builtin(operator.add, float_lanes, float_lanes)
-def _add_floats(context, builder, signature, args):
-    return builder.fadd(*args)
-
-
-@lower_builtin(operator.mul, float_lanes, float_lanes)
-def _multiply_floats(context, builder, signature, args):
-    return builder.fmul(*args)
+def _constants(*numbers: float) -> list[Any]:
+    """Float lanes whose numbers all are one, for each of these."""
+    return [ir.Constant(float_lanes.vector, [number] * FLOAT_LANES) for number in numbers]
 
 
 @primitive(lambda address: float_lanes.at(address).copy())
@@ -80,7 +66,7 @@ def floats_of(typing, number):
     """The float32[16] whose numbers all are `number`, float32."""
 
     def generate(context, builder, signature, args):
-        return lanes.spread(builder, args[0], _FLOATS)
+        return lanes.spread(builder, args[0], float_lanes.vector)
 
     return float_lanes(types.float32), generate
 
@@ -90,8 +76,9 @@ def clipped_floats(typing, row):
     """Each number of float32[16] raised to 0 and cut at 1."""
 
     def generate(context, builder, signature, args):
-        raised = builder.select(builder.fcmp_ordered(">", args[0], _ZEROS), args[0], _ZEROS)
-        return builder.select(builder.fcmp_ordered("<", raised, _ONES), raised, _ONES)
+        zeros, ones = _constants(0.0, 1.0)
+        raised = builder.select(builder.fcmp_ordered(">", args[0], zeros), args[0], zeros)
+        return builder.select(builder.fcmp_ordered("<", raised, ones), raised, ones)
 
     return float_lanes(float_lanes), generate
 
@@ -101,8 +88,9 @@ def where_inside(typing, row, values):
     """The numbers of float32[16] `values` where those of `row` are between 0 and 1, elsewhere 0."""
 
     def generate(context, builder, signature, args):
-        inside = builder.and_(builder.fcmp_ordered(">", args[0], _ZEROS), builder.fcmp_ordered("<", args[0], _ONES))
-        return builder.select(inside, args[1], _ZEROS)
+        zeros, ones = _constants(0.0, 1.0)
+        inside = builder.and_(builder.fcmp_ordered(">", args[0], zeros), builder.fcmp_ordered("<", args[0], ones))
+        return builder.select(inside, args[1], zeros)
 
     return float_lanes(float_lanes, float_lanes), generate
 
@@ -126,7 +114,7 @@ def sum_of_floats(typing, row):
             row, half = builder.fadd(*(builder.shuffle_vector(row, row, part) for part in (lower, upper))), half // 2
         return builder.extract_element(row, ir.Constant(ir.IntType(32), 0))
 
-    return types.float32(float_lanes), generate
+    return types.float32(float_lanes.type), generate
 
 
 @kernel

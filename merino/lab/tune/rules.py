@@ -140,13 +140,20 @@ def innovation(sigma, mean, plus, minus, y):
 
 
 @kernel
+def greatest(numbers):
+    """The greatest of float64[n]."""
+    found = numbers[0]
+    for index in range(1, len(numbers)):
+        found = max(found, numbers[index])
+    return found
+
+
+@kernel
 def write_mean(settings, state, theta):
     """Write the estimate to `theta`, float64[d]: the mean of the hypotheses by their evidence, within the bounds."""
     mean, evidence = state.mean, state.evidence
     filters, size = mean.shape
-    best, total = evidence[0], 0.0
-    for index in range(1, filters):
-        best = max(best, evidence[index])
+    best, total = greatest(evidence), 0.0
     for i in range(size):
         theta[i] = 0.0
     for index in range(filters):

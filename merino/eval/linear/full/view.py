@@ -6,7 +6,7 @@ all count with them.
 
 from typing import NamedTuple
 
-from numba import types
+import numpy as np
 
 from merino.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, queen_attacks, rook_attacks
 from merino.core.board.bitboard import (
@@ -46,44 +46,44 @@ class Attacks(NamedTuple):
     are the squares next to him.
     """
 
-    by_pawns: types.uint64
-    by_knights: types.uint64
-    by_bishops: types.uint64
-    by_rooks: types.uint64
-    by_queens: types.uint64
-    attacked: types.uint64  # by any piece, the king too
-    attacked_twice: types.uint64
-    knight_reach: types.uint64
-    bishop_reach: types.uint64
-    rook_reach: types.uint64
-    queen_reach: types.uint64
-    ring_attackers: types.int64
-    ring_units: types.int64  # the attackers of the ring by their kind
-    ring_hits: types.int64  # squares of the ring, counted for each attacker
+    by_pawns: np.uint64
+    by_knights: np.uint64
+    by_bishops: np.uint64
+    by_rooks: np.uint64
+    by_queens: np.uint64
+    attacked: np.uint64  # by any piece, the king too
+    attacked_twice: np.uint64
+    knight_reach: np.uint64
+    bishop_reach: np.uint64
+    rook_reach: np.uint64
+    queen_reach: np.uint64
+    ring_attackers: np.int64
+    ring_units: np.int64  # the attackers of the ring by their kind
+    ring_hits: np.int64  # squares of the ring, counted for each attacker
 
 
 class FullView(NamedTuple):
     """One side's board: sets are uint64 with the own first rank as rank 1; see `Attacks`."""
 
-    pawns: types.uint64
-    knights: types.uint64
-    bishops: types.uint64
-    rooks: types.uint64
-    queens: types.uint64
-    king: types.int64  # square
-    enemy_pawns: types.uint64
-    enemy_minors: types.uint64
-    enemy_rooks: types.uint64
-    enemy_queens: types.uint64
-    enemy_king: types.int64  # square
-    occupied: types.uint64
-    enemy_units: types.int64
-    to_move: types.boolean
+    pawns: np.uint64
+    knights: np.uint64
+    bishops: np.uint64
+    rooks: np.uint64
+    queens: np.uint64
+    king: np.int64  # square
+    enemy_pawns: np.uint64
+    enemy_minors: np.uint64
+    enemy_rooks: np.uint64
+    enemy_queens: np.uint64
+    enemy_king: np.int64  # square
+    occupied: np.uint64
+    enemy_units: np.int64
+    to_move: np.bool_
     own: Attacks
-    passed: types.uint64  # friendly pawns with no enemy pawn ahead on their file or an adjacent one
-    enemy_by_pawns: types.uint64
-    enemy_attacked: types.uint64
-    enemy_attacked_twice: types.uint64
+    passed: np.uint64  # friendly pawns with no enemy pawn ahead on their file or an adjacent one
+    enemy_by_pawns: np.uint64
+    enemy_attacked: np.uint64
+    enemy_attacked_twice: np.uint64
 
 
 @kernel
@@ -95,11 +95,11 @@ def _passed_pawns(pawns, enemy_pawns):
 class _Reach(NamedTuple):
     """What the pieces of one side counted so far reach; fields as in `Attacks`."""
 
-    attacked: types.uint64
-    attacked_twice: types.uint64
-    ring_attackers: types.int64
-    ring_units: types.int64
-    ring_hits: types.int64
+    attacked: np.uint64
+    attacked_twice: np.uint64
+    ring_attackers: np.int64
+    ring_units: np.int64
+    ring_hits: np.int64
 
 
 @kernel

@@ -9,12 +9,12 @@ from importlib import import_module
 from statistics import NormalDist
 
 import numpy as np
-from numba import literal_unroll
 
-from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.jit import Later, entry, kernel
 from merino.lab.tune import rules
 from merino.match.games import next_float, next_random
 
+literal_unroll = Later("numba", "literal_unroll")
 _FOUND = [import_module(f"{__name__}.{module.name}").METHOD for module in pkgutil.iter_modules(__path__)]
 METHODS: dict[str, rules.Method] = {method.name: method for method in sorted(_FOUND, key=lambda method: method.name)}
 DEFAULT = "adaptive"  # of a tune by games

@@ -211,7 +211,7 @@ def worth(beliefs, weights, i, shown, forms, reach, widest):
 @kernel(makes_arrays=True)
 def weights_of(evidence, power):
     """The weights of hypotheses by their evidence to a `power`: below 1, the likely ones are trusted less."""
-    weights = np.exp(power * np.maximum(evidence - evidence.max(), -40.0 / power))
+    weights = np.exp(power * np.maximum(evidence - rules.greatest(evidence), -40.0 / power))
     for h in range(len(weights)):
         if evidence[h] <= GONE:
             weights[h] = 0.0
@@ -344,7 +344,7 @@ def _update(settings, state, number, plus, minus, y, tau2):
     for h in range(len(weights)):
         if state.evidence[h] > GONE:
             expected += weights[h] * _absorb(settings, state, h, plus, minus, (2.0 + y) / 4.0, 4.0 / noise, shown)
-    best = state.evidence.max()
+    best = rules.greatest(state.evidence)
     for h in range(len(weights)):  # those that are far less likely are given up
         state.evidence[h] = state.evidence[h] - best if state.evidence[h] > best + MIN_ODDS else 2.0 * GONE
     state.schedule[_PAIRS] += 1.0

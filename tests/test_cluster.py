@@ -1,5 +1,6 @@
 """`--cluster`: processes of this machine do what threads do, and what goes wrong is said in a sentence."""
 
+import ctypes
 import os
 import pickle
 import signal
@@ -290,6 +291,15 @@ def test_a_worker_that_is_killed_or_hangs_loses_no_game(local: connection.Cluste
         found.append(game)
     assert lines(found) == wanted
     assert f"Worker {address} is gone; others repeat its unfinished work" in "".join(said)
+
+
+def test_on_windows_ctrl_c_reaches_no_process_that_is_started_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "pthread_sigmask")
+    calls = Mock()
+    monkeypatch.setattr(ctypes, "windll", calls, raising=False)
+    with pytest.raises(OSError), connection._without_interrupts():
+        raise OSError
+    assert calls.kernel32.SetConsoleCtrlHandler.call_args_list == [((None, True),), ((None, False),)]
 
 
 def test_a_worker_waits_for_one_that_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

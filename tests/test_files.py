@@ -308,12 +308,27 @@ def test_on_windows_only_leftovers_of_killed_writers_go(on_windows: ModuleType, 
     path = tmp_path / "weights.txt"
     killed = tmp_path / "weights.txt.merino-abc.new"
     killed.write_bytes(b"half")
+    os.utime(killed, (0, 0))
     with on_windows.writing_whole(path) as slow:
         assert not killed.exists()
         slow.write(b"slow")
         on_windows.write_whole(path, b"quick")
         assert path.read_bytes() == b"quick"
     assert path.read_bytes() == b"slow" and list(tmp_path.iterdir()) == [path]
+
+
+def test_on_windows_another_writer_leaves_a_file_that_is_closed_to_be_moved(
+    on_windows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, move = tmp_path / "weights.txt", Path.replace
+
+    def move_late(draft: Path, target: Path) -> Path:
+        on_windows._remove_leftovers(target)
+        return move(draft, target)
+
+    monkeypatch.setattr(Path, "replace", move_late)
+    on_windows.write_whole(path, b"whole")
+    assert path.read_bytes() == b"whole"
 
 
 @posix

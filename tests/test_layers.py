@@ -236,6 +236,10 @@ def test_compiled_code_lies_where_its_cache_sees_each_change():
             assert not list(compiled_functions(module)), f"{module} has a kernel: it would run stale code"
 
 
+def test_no_module_asks_platform_which_takes_seconds_on_windows_or_ends_the_process() -> None:
+    assert not [module for module in modules() if "platform" in imports(module)]
+
+
 def readings(module: str) -> set[str]:
     """The functions of a module, as `module:function`, in which a file is looked at or read, or none of ours opened."""
     found = set()

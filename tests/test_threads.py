@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from merino.core.common import threads
 from merino.core.common.threads import OneThread, call_after, until_set
 
 PATIENCE = 30.0
@@ -23,6 +24,14 @@ def test_alarms_ring_in_the_order_of_their_times_and_no_earlier_unless_cancelled
     call_after(0.01, lambda: heard.append("cancelled")).cancel()
     assert rung.wait(PATIENCE)
     assert heard == ["early", "late"] and time.monotonic() - began >= 0.06
+
+
+def test_an_alarm_is_set_early_where_the_clock_of_waits_has_coarse_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_STEP", 0.016)  # as on Windows
+    alarms = [call_after(seconds, lambda: None) for seconds in (10.0, 0.01)]
+    assert [alarm.interval for alarm in alarms] == pytest.approx([9.984, 0.0])
+    for alarm in alarms:
+        alarm.cancel()
 
 
 def test_one_thread_does_calls_in_turn_and_waits_for_all() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import unittest.mock
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import chess
 import pytest
 
 from merino.core.common.command import CommandError
+from merino.engine import uci
 from merino.engine.uci import read_lines
 from merino.engine.uci.output import Output
 from merino.engine.uci.session import UciSession
@@ -77,6 +79,18 @@ def test_nothing_is_said_before_the_first_command_which_may_be_xboard_as_from_ar
     with UciProcess() as fresh:
         assert fresh.is_silent(0.3)
         assert fresh.ask("xboard", "uci", until="uciok")[0].startswith("id name Merino")
+
+
+def test_on_windows_numpy_is_loaded_before_a_pipe_is_read(monkeypatch):
+    done = []
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(sys, "stdin", unittest.mock.MagicMock())
+    monkeypatch.setattr(uci, "import_module", done.append)
+    monkeypatch.setattr(uci, "read_lines", lambda _: done.append("read") or iter([]))
+    monkeypatch.setattr(uci, "_new_session", unittest.mock.MagicMock)
+    monkeypatch.setattr(uci, "_leave", done.append)
+    uci.serve()
+    assert done == ["numpy", "read", 0]
 
 
 def test_a_failure_to_load_is_said_and_ends_with_code_1(tmp_path):

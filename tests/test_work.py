@@ -1,5 +1,6 @@
 """The ordered map: order, bounds, stopping, errors; on threads and on processes."""
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -214,7 +215,7 @@ def test_what_comes_after_the_end_of_its_run_is_stopped_and_closed(notes):
 
 
 def test_a_second_ctrl_c_closes_what_the_first_one_stopped(notes, monkeypatch):
-    def interrupt(_: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     run = runs.Run()
@@ -277,3 +278,25 @@ def test_what_a_process_of_a_pool_keeps_is_closed_when_it_ends(tmp_path):
         assert executor.submit(keep_a_note, (name, tmp_path / "note")).result()
         assert not (tmp_path / "note").exists()
     assert (tmp_path / "note").read_text() == "closed"
+
+
+def test_the_main_thread_never_waits_without_a_limit(monkeypatch):
+    wait, main, start = threading.Condition.wait, threading.current_thread(), threading.Thread.start.__code__
+
+    def limited(condition, timeout=None):
+        if threading.current_thread() is main and sys._getframe(2).f_code is not start:  # which waits for a moment
+            assert timeout is not None
+        return wait(condition, timeout)
+
+    monkeypatch.setattr(threading.Condition, "wait", limited)
+    with begun() as name:
+        threading.Thread(target=lambda: _work_for(name, 0.3)).start()
+        with threads(2) as pool:
+            assert list(ordered(pool, time.sleep, iter([0.3]), 1)) == [None]
+            assert list(ordered(pool, time.sleep, iter([0.3, 0.0]), 2, lambda: 1)) == [None, None]
+            threading.Thread(target=lambda: _work_for(name, 0.3)).start()
+
+
+def _work_for(name, seconds):
+    with at_work(name):
+        time.sleep(seconds)

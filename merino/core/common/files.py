@@ -53,6 +53,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # never wait for the other end of a pipe
 _OWNER, _ANYBODY = 0o600, 0o666  # permissions of a new file, before the umask takes some of them away
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
+_MOVED_BY = 60.0  # seconds after its last change, at which a closed draft has been moved unless its writer was killed
 _LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
 LOCK_ENDING = ".lock"  # of the file next to another that shows who holds it
 
@@ -405,6 +406,7 @@ def writing_whole(path: Path, like: Path | None = None) -> Iterator[IO[bytes]]:
             if mode is not None:
                 draft.chmod(mode)
             if sys.platform == "win32":
+                draft.touch()  # so that it counts as no leftover
                 file.close()  # an open file cannot be moved there; elsewhere it keeps its lock until it is in place
             draft.replace(target)
     except BaseException:
@@ -452,7 +454,8 @@ def _remove_leftovers(target: Path) -> None:
                 _take_lock(file)
                 if sys.platform != "win32":
                     path.unlink()
-            if sys.platform == "win32":  # where an open file cannot be removed, a living writer's neither
+            # On Windows an open file can neither be removed nor be moved: one that is just closed may be moved next.
+            if sys.platform == "win32" and path.stat().st_mtime < time.time() - _MOVED_BY:
                 path.unlink()
 
 

@@ -4,26 +4,33 @@ A new thread for each call costs more than a search to depth 1; every search nee
 A fork copies no threads but that which forks: the new process begins without calls, and with threads of its own.
 
 Python notes a signal and acts on it when it next runs code of the main thread. A signal in the moment before a wait
-begins does not end that wait, so one without a limit could keep Ctrl-C unheard for good.
+begins does not end that wait, and on Windows none does; so one without a limit could keep Ctrl-C unheard for good.
 """
 
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 
 _MAX_WAIT = 0.2  # seconds until a signal is heard at the latest
+_STEP = time.get_clock_info("monotonic").resolution  # by which a wait may be late: on Windows 16 ms
+
+
+def until(wait: Callable[[float], object]) -> None:
+    """Wait by a function that waits so many seconds at most and says whether that was enough."""
+    while not wait(_MAX_WAIT):
+        pass
 
 
 def until_set(event: threading.Event, seconds: float | None = None) -> None:
     """Wait until the event is set, but not longer than this."""
-    if seconds is not None:
+    if seconds is None:
+        until(event.wait)
+    else:
         event.wait(seconds)
-        return
-    while not event.wait(_MAX_WAIT):
-        pass
 
 
 class OneThread:
@@ -95,8 +102,11 @@ class _Calls:
 
 
 def call_after(seconds: float, call: Callable[[], object]) -> threading.Timer:
-    """Call this after so many seconds, from another thread, unless the timer is cancelled; it must raise nothing."""
-    timer = threading.Timer(seconds, call)
+    """Call this after so many seconds, from another thread, unless the timer is cancelled; it must raise nothing.
+
+    Where the clock of waits has coarse steps, it is rather early than late.
+    """
+    timer = threading.Timer(max(0.0, seconds - _STEP), call)
     timer.daemon = True
     timer.start()
     return timer

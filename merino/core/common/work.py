@@ -27,6 +27,7 @@ from uuid import uuid4
 import numpy as np
 
 from merino.core.common.errors import MerinoError
+from merino.core.common.threads import until
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -113,7 +114,7 @@ class Run:
             thing.stop()
         try:
             with self._changed:
-                self._changed.wait_for(lambda: not self.busy)
+                until(lambda seconds: self._changed.wait_for(lambda: not self.busy, seconds))
         finally:
             with self._changed:
                 self._is_over, watched = True, list(self._watched)
@@ -255,10 +256,10 @@ def ordered(
                 futures.append(executor.submit(work, item))
             if not futures:
                 return
-            if at_once is not None and unfinished and unfinished[0] is futures[0]:
-                wait(unfinished, return_when=FIRST_COMPLETED)
-            else:
-                futures[0].result()
+            are_all_handed_out = at_once is not None and unfinished and unfinished[0] is futures[0]
+            awaited = unfinished if are_all_handed_out else [futures[0]]
+            until(lambda seconds, awaited=awaited: wait(awaited, seconds, FIRST_COMPLETED).done)
+            if not are_all_handed_out:
                 yield futures.popleft().result()
     finally:
         for future in futures:

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import chain
 from typing import NoReturn
 
@@ -32,6 +33,8 @@ def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
     SIGTERM ends everything at once in an orderly way: the search gives its move, the log is closed, and the code is 0.
     """
     session = _new_session()
+    if sys.platform == "win32":
+        import_module("numpy")  # while one thread reads a pipe there, its import in another waits for the next line
     try:
         for line in chain([first_line], read_lines(sys.stdin.fileno())):
             session.output.heard(line)

@@ -179,12 +179,11 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
 
     They ignore Ctrl-C, which a terminal sends to the whole group: the client stops them.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     with ExitStack() as stack:
-        try:  # the threads and processes that are started here inherit it
+        try:
             scratch = tempfile.TemporaryDirectory(prefix="merino-", ignore_cleanup_errors=True)
             folder = stack.enter_context(scratch)  # that of Dask has a known name, under which others may put a link
-            with import_module("dask").config.set(HERE | {"temporary-directory": folder}):
+            with _without_interrupts(), import_module("dask").config.set(HERE | {"temporary-directory": folder}):
                 cluster = distributed.LocalCluster(
                     n_workers=processes,
                     threads_per_worker=1,
@@ -199,11 +198,26 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
             raise WorkError(f"{_NEEDS_EXTRA} ({error})") from error
         except (OSError, RuntimeError, TimeoutError) as error:
             raise WorkError(f"{processes} processes could not be started: {error}") from error
-        finally:
-            if before is not None:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         with cluster:
             yield cluster
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let the threads and processes that are started in this block ignore Ctrl-C: they inherit that."""
+    if hasattr(signal, "pthread_sigmask"):
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    else:
+        console = import_module("ctypes").windll.kernel32
+        console.SetConsoleCtrlHandler(None, True)
+        try:
+            yield
+        finally:
+            console.SetConsoleCtrlHandler(None, False)
 
 
 def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: Needs, say: Say) -> dict[str, str]:

@@ -9,8 +9,8 @@ then does the same seed give the same games.
 import asyncio
 import hashlib
 import os
-import platform
 import shutil
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import numba
@@ -273,7 +274,7 @@ def identity() -> dict[str, str]:
         "code": digest.hexdigest()[:12],
         "weights": hashlib.sha256(weights.DEFAULT_FILE.read_bytes()).hexdigest()[:12],
         "own terms": _own_terms(),
-        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "Python": ".".join(map(str, sys.version_info[:2])),
         "numba": numba.__version__,
         "NumPy": np.__version__,
     }
@@ -315,7 +316,7 @@ class Preparation(WorkerPlugin):
         try:
             found = inspect(self._wanted, self._needs)
             if not found["fault"]:
-                tell(state="compiling", host=platform.node())
+                tell(state="compiling", host=gethostname())
                 found["seconds"] = warm_up(self._needs.parts, lambda text: tell(state="remark", text=text))
         except Exception as error:  # noqa: BLE001  # whatever it is, the user must know
             found = {"fault": f"cannot be made ready: {type(error).__name__}: {error}"}
@@ -342,7 +343,7 @@ def inspect(wanted: dict[str, str], needs: Needs) -> dict[str, Any]:
         fault = f"is of another version: {fault}"
     elif missing:
         fault = f"has no program '{missing[0]}'"
-    return {"fault": fault, "host": platform.node(), "pid": os.getpid(), "cache": str(places()[0]), "remark": _remark()}
+    return {"fault": fault, "host": gethostname(), "pid": os.getpid(), "cache": str(places()[0]), "remark": _remark()}
 
 
 def warm_up(parts: tuple[str, ...], say: Callable[[str], object]) -> float:
@@ -370,9 +371,9 @@ def _alone(say: Callable[[str], object]) -> Iterator[None]:
         return
     with file:
         if not files.lock(file, SILENT_SECONDS):
-            say(f"{platform.node()}: waiting up to {LOCK_SECONDS:.0f} s for another process that compiles")
+            say(f"{gethostname()}: waiting up to {LOCK_SECONDS:.0f} s for another process that compiles")
             if not files.lock(file, LOCK_SECONDS):
-                say(f"{platform.node()}: another process holds '{file.name}' for too long; compiling without it")
+                say(f"{gethostname()}: another process holds '{file.name}' for too long; compiling without it")
         yield
 
 

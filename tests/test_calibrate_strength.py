@@ -16,6 +16,7 @@ from merino.engine.search.strength import LADDERS, TERMS, ladders_in
 from merino.eval.families import default
 from merino.match.statistics import elo_of
 from tools.calibrate_strength import (
+    TIMES,
     Match,
     Results,
     _tasks,
@@ -27,9 +28,8 @@ from tools.calibrate_strength import (
     possible,
     renamed,
     row,
-    uncertainties,
 )
-from tools.calibration_games import PairResult, Player
+from tools.calibration_games import NODES_A_SECOND, PairResult, Player, limit_of
 
 NAMES = ("Skill Level", "Threads", "Hash")
 OPTIONS = "\n".join(f"option name {name} type spin default 1 min 0 max 64" for name in NAMES)
@@ -50,7 +50,7 @@ SCRIPTS = pytest.mark.skipif(sys.platform == "win32", reason="a script is no pro
 @SCRIPTS
 def test_the_number_of_pairs_at_a_time_changes_no_result(stockfish: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tools.calibration_games.MAX_PLIES", 60)
-    match = (Player(True, 1), Player(True, 0))
+    match = (Player("Stockfish", 1), Player("Stockfish", 0))
     one, two = (play_matches([match], 6, stockfish, 5, Results([match], None), at_a_time) for at_a_time in (1, 2))
     assert one == two
     assert len(one[0].pairs) == 3 and all(0 <= points <= 2 for points in one[0].pairs)
@@ -59,7 +59,7 @@ def test_the_number_of_pairs_at_a_time_changes_no_result(stockfish: str, monkeyp
 @SCRIPTS
 def test_results_in_a_file_go_on_where_they_ended(stockfish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tools.calibration_games.MAX_PLIES", 60)
-    match, file = (Player(True, 1), Player(True, 0)), tmp_path / "results.jsonl"
+    match, file = (Player("Stockfish", 1), Player("Stockfish", 0)), tmp_path / "results.jsonl"
     played = [play_matches([match], games, stockfish, 5, Results([match], file))[0] for games in (4, 4, 8, 0)]
     assert [len(each.pairs) for each in played] == [2, 2, 4, 4]
     assert len(file.read_text().splitlines()) == 4
@@ -67,8 +67,8 @@ def test_results_in_a_file_go_on_where_they_ended(stockfish: str, tmp_path: Path
 
 
 def test_what_is_least_known_is_played_first_by_results_of_any_name(tmp_path: Path):
-    low, high = (Player(False, rung.elo) for rung in LADDERS[TERMS].rungs[:2])
-    known, file = (low, Player(True, 0)), tmp_path / "results.jsonl"
+    low, high = (Player("", rung.elo) for rung in LADDERS[TERMS].rungs[:2])
+    known, file = (low, Player("Stockfish", 0)), tmp_path / "results.jsonl"
     before = Results([known], file)
     for _ in range(10):
         before.add(PairResult(*known, (1.0, 0.5)))
@@ -82,12 +82,12 @@ def test_what_is_least_known_is_played_first_by_results_of_any_name(tmp_path: Pa
 
 
 def test_a_row_shows_what_the_first_player_is_worth():
-    match = Match(Player(False, 1500), Player(True, 1), [2.0, 1.0, 1.5, 1.5], 2)
-    assert row(match)[:4] == ("1500", "Stockfish, Skill Level 1 (1468)", "8", "+5 =2 -1")
+    match = Match(Player("", 1500), Player("Stockfish", 1), [2.0, 1.0, 1.5, 1.5], 2)
+    assert row(match)[:4] == ("1500", "Stockfish, Skill Level 1 (1468), 0.1 s a move", "8", "+5 =2 -1")
 
 
 def test_each_rung_plays_the_next_and_the_nearest_level_of_the_other_engine():
-    found = pairings([900, 1310, 1500], "")
+    found = pairings([900, 1310, 1500], "", opponents=("Stockfish", "Merino"))
     assert [(one.number, other.number) for one, other in found[:2]] == [(1310, 0), (1500, 1)]
     assert all(other.is_anchor for _, other in found[:2])
     assert [(one.number, other.number) for one, other in found[2:]] == [(1310, 900), (1500, 1310)]
@@ -95,12 +95,9 @@ def test_each_rung_plays_the_next_and_the_nearest_level_of_the_other_engine():
 
 def test_all_matches_of_the_rungs_count_whoever_is_nearest_by_now():
     found, names = possible([900, 1310, 1500], ""), [900, 1310, 1500]
-    assert set(pairings(names, "")) < set(found) and len(set(found)) == len(found) == 3 * 8 + 3
-    assert {(one.number, other.number) for one, other in found if not other.is_anchor} == {
-        (1310, 900),
-        (1500, 900),
-        (1500, 1310),
-    }
+    assert set(pairings(names, "")) < set(found) and len(set(found)) == len(found) == 3 * 9 * len(TIMES) + 3
+    ours = {(one.number, other.number) for one, other in found if not other.engine}
+    assert ours == {(1310, 900), (1500, 900), (1500, 1310)}
 
 
 def match_of(player: Player, opponent: Player, share: float) -> Match:
@@ -108,16 +105,18 @@ def match_of(player: Player, opponent: Player, share: float) -> Match:
 
 
 def test_ratings_are_found_by_all_results_together_and_other_engines_keep_theirs():
-    low, high, anchor = Player(False, 900), Player(False, 1300), Player(True, 0)
-    found = fitted([match_of(high, anchor, 0.5), match_of(high, low, 0.75)])
-    assert found[high] == pytest.approx(1320, abs=4)
+    low, high, anchor = Player("", 900), Player("", 1300), Player("Stockfish", 0)
+    without_clock = anchor._replace(seconds=0.0)  # which has no rating but by the games
+    found, _ = fitted([match_of(high, anchor, 0.5), match_of(high, low, 0.75), match_of(low, without_clock, 0.5)])
+    assert found[high] == pytest.approx(1320, abs=4) and found[without_clock] == pytest.approx(found[low], abs=9)
+    assert limit_of(without_clock).depth == 1 and limit_of(anchor).nodes == NODES_A_SECOND / 10
     assert found[low] == pytest.approx(1320 - elo_of(0.75), abs=5)
 
 
 def test_an_elo_is_as_uncertain_as_its_games_and_those_it_was_compared_with():
-    low, high, anchor = Player(False, 900), Player(False, 1300), Player(True, 0)
+    low, high, anchor = Player("", 900), Player("", 1300), Player("Stockfish", 0)
     matches = [match_of(high, anchor, 0.5), match_of(high, low, 0.5)]
-    found = uncertainties(matches, {low: 1320.0, high: 1320.0})
+    _, found = fitted(matches)
     one_match = 1.96 * 400 / math.log(10) / math.sqrt(100 * 0.25)
     assert found[high] == pytest.approx(one_match, rel=0.02)
     assert found[low] == pytest.approx(one_match * math.sqrt(2), rel=0.02)
@@ -131,7 +130,7 @@ def test_the_digest_of_a_ladder_changes_with_the_tastes_of_people(monkeypatch: p
 
 def test_a_measured_ladder_is_written_and_read_again_with_what_it_was_measured_with():
     ladder = LADDERS[TERMS]
-    elos = {Player(False, rung.elo): rung.elo + 14.0 for rung in ladder.rungs}
+    elos = {Player("", rung.elo): rung.elo + 14.0 for rung in ladder.rungs}
     errors = dict.fromkeys(elos, 40.0)
     named = renamed(ladder, elos, errors, default())
     assert [rung.elo for rung in named.rungs] == [round((rung.elo + 14) / 10) * 10 for rung in ladder.rungs]
@@ -143,7 +142,7 @@ def test_a_measured_ladder_is_written_and_read_again_with_what_it_was_measured_w
 def test_rungs_that_the_games_do_not_distinguish_share_a_place():
     ladder = LADDERS[TERMS]
     ladder = ladder._replace(rungs=ladder.rungs[:3])
-    low, middle, high = (Player(False, rung.elo) for rung in ladder.rungs)
+    low, middle, high = (Player("", rung.elo) for rung in ladder.rungs)
     errors = {low: 30.0, middle: 50.0, high: 100.0}
     named = renamed(ladder, {low: 900.0, middle: 1210.0, high: 1160.0}, errors, default())
     assert [rung.elo for rung in named.rungs] == [900, 1200, 1210]

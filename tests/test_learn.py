@@ -105,7 +105,10 @@ def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn, tmp_path)
     lines: list[str] = []
     words = [str(path), "--weights", str(tmp_path / "weights.txt"), "--out", str(tmp_path / "out.txt")]
     learn_weights(words, lines.append)
-    for said in ("mixed.pgn: 1 game left out, unreadable: line 3: 'Qxe5' is not a legal move here", f"Games: {FEW}"):
+    for said in (
+        "mixed.pgn: 1 game left out, unreadable: line 3: 'Qxe5' is not a legal move here",
+        f"What {FEW} games",
+    ):
         assert said in "\n".join(lines)
 
 
@@ -150,7 +153,7 @@ def test_a_request_gets_a_result_and_prints_nothing(weights, capsys):
     assert result.record == weights.parent / "learning.json" and result.record.exists()
     assert result.summary is not None and result.summary.written == str(weights)
     assert [line.new for line in result.summary.weights] == load(weights).tolist()
-    assert "Games: 710" in lines and shares[-1] == 1
+    assert lines[0].startswith("selfplay.pgn: 710 games") and shares[-1] == 1
     said = capsys.readouterr()
     assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
 
@@ -314,7 +317,7 @@ def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: 
 
 @pytest.mark.parametrize(
     ("verdict", "interrupted", "reason"),
-    [("H0", False, "the match does not show that they gain"), ("", False, "do not decide"), ("", True, "interrupted")],
+    [("H0", False, "the match shows no gain"), ("", False, "do not decide"), ("", True, "interrupted")],
 )
 def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
     weights, heard, monkeypatch, verdict, interrupted, reason
@@ -326,7 +329,7 @@ def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
     apart = weights.with_name("weights.new.txt")
     assert (load(apart) != load(weights)).any()
     text = " ".join(heard)
-    assert "Not installed: " in text and reason in text
+    assert "The weights stay as they were: " in text and reason in text
     assert f"    learn --use '{apart}' --weights '{weights}'" in heard
 
 
@@ -393,7 +396,7 @@ def test_who_stops_the_fit_waits_for_no_match(weights, heard, monkeypatch):
     assert asked == [] and weights.read_bytes() == before
     assert weights.with_name("weights.new.txt").exists()
     assert "Interrupted: the best so far is kept." in heard
-    assert any(line.startswith("Not installed: learning was interrupted") for line in heard)
+    assert any(line.startswith("The weights stay as they were: learning was interrupted") for line in heard)
 
 
 @pytest.mark.parametrize("at", ["reading.read", "judging.judge_fit"])
@@ -481,7 +484,7 @@ def test_json_states_the_verdict(weights, heard, capsys):
 
 def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights, heard):
     before = weights.read_bytes()
-    learned(weights, heard, "--no-match")
+    learned(weights, heard, "--no-match", "--verbose")
     assert kept_of(weights)[0].read_bytes() == before
     lines = weights.read_bytes().decode().split("\r\n")
     assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {weights_files.EARLIER}"
@@ -498,7 +501,7 @@ def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights, heard):
 def test_games_may_have_any_name_that_a_file_can_have(weights, heard, name):
     path = few_games(weights.parent).rename(weights.parent / os.fsdecode(name))
     before, start = load(weights), weights.rename(weights.with_name(f"w K 13 {path.name}.txt"))
-    words = [str(path), "1", "5", "--phases", "1", "--no-cache", "--weights", str(start), "--no-match"]
+    words = [str(path), "1", "5", "--phases", "1", "--no-cache", "--weights", str(start), "--no-match", "--verbose"]
     assert learn_weights(words, heard.append) == start
     assert (load(start) != before).any()
     text = start.read_text()

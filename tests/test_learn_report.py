@@ -19,7 +19,7 @@ from merino.eval.linear.weights import SHIPPED, defaults, load, save
 from merino.lab import plots
 from merino.lab.plots import run_plot
 from merino.learn import judging, procedure, reading
-from merino.learn.judging import RARE_GAMES, Learned, Summary, Way, belief, learn, load_record, render, summarise
+from merino.learn.judging import RARE_GAMES, Summary, Way, belief, learn, load_record, render, summarise
 from merino.learn.procedure import earlier_weights
 from merino.learn.request import (
     ARTICLE,
@@ -57,10 +57,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_better_weights_are_left_with_the_command_that_proves_them(folder):
     shown = (folder / "shown.txt").read_text()
-    assert "Training set: " in shown and "Validation set: " in shown
     (_, old), *_ = earlier_weights(folder / "weights.txt")
     assert f"merino match '{folder / 'weights.txt'}' '{old}' --sprt " in shown
-    assert (folder / "learning.log").read_text() == shown
+    logged = (folder / "learning.log").read_text()
+    assert "Training set: " in logged and "Training set: " not in shown
+    assert [line for line in logged.splitlines() if line in shown.splitlines()] == shown.splitlines()
     assert (load(old) == load(BEFORE_TRAINING)).all()
 
 
@@ -127,7 +128,6 @@ def test_odd_weights_are_flagged():
     rows = made_up_rows(truth, 800.0, 40_000, seed=7)
     rows.features[:, 20] = 0
     rows.features[: 5 * RARE_GAMES // 2, 20] = 100  # Rook7th is rare
-    rows.features[:, 13] = rows.features[:, 15]  # KnightCenter and KnightMobility go together
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
     lines = {line.name: line for line in summarise(sample, learn(sample, one_phase(), settings), settings).weights}
@@ -135,8 +135,6 @@ def test_odd_weights_are_flagged():
         ("PawnDoubled", "at its bound"),
         ("RookMobility", "sign against its meaning"),
         ("Rook7th", "rare: "),
-        ("KnightCenter", "resembles KnightMobility"),
-        ("KnightMobility", "resembles KnightCenter"),
     ):
         assert any(each.startswith(flag) for each in lines[name].flags), name
     assert lines["VAL_Q"].flags == ("frozen",)
@@ -203,7 +201,7 @@ def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder, summary):
         for line in summary.weights
     ]
     lines = [part for line in render(replace(summary, weights=tuple(large))) for part in procedure.fold(line)]
-    lines += [line for line in (folder / "shown.txt").read_text().splitlines() if not line.startswith("    ")]
+    lines += [line for line in (folder / "learning.log").read_text().splitlines() if not line.startswith("    ")]
     assert all(len(line) <= procedure.COLUMNS or re.search(r"\'.{40,}\'", line) for line in lines)
     assert sum(line.startswith("VAL_Q") for line in lines) == 2  # the rows of the table are whole
 
@@ -240,20 +238,25 @@ def test_the_sentence_and_the_table_of_the_article_state_one_error():
     assert text.count(f"{abs(found.gain):.6f}") == 2
 
 
-def test_a_worse_result_is_called_so_with_what_may_help(tmp_path, monkeypatch):
-    save(tmp_path / "weights.txt", one_phase())
-    lines: list[str] = []
+def test_games_that_teach_nothing_end_in_lines_that_say_so_and_what_helps(tmp_path):
+    lines, weights = list[str](), tmp_path / "weights.txt"
+    save(weights, load(SHIPPED / "default.txt"))
+    assert learn_weights([str(few_games(tmp_path)), "--weights", str(weights), "--no-cache"], lines.append) is None
+    for said in (
+        "teach these weights: no gain is to be",
+        "weights stay as they were",
+        "merino profile",
+        "merino drill",
+    ):
+        assert said in " ".join(lines) and len(lines) < 16
+    assert "KnightCenter" in (tmp_path / "learning.log").read_text()
 
-    def worse(*arguments: object) -> Summary:
-        found = summarise(*arguments)  # type: ignore[arg-type]
-        return replace(found, gain=-0.001, valid_after=found.valid_before + 0.001, accepted=False)
 
-    monkeypatch.setattr(judging, "summarise", worse)
-    monkeypatch.setattr(Learned, "accepted", False)
-    learn_weights([str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--no-cache"], lines.append)
-    text = " ".join(lines)
-    assert "the error rose by 0.001000" in text and "the error got worse" in text
-    assert "What may help: more games" in text and "few.pgn" in text
+@pytest.mark.parametrize(("fall", "accepted", "expected"), [(0.4, True, True), (0.01, True, False), (0.4, False, 0)])
+def test_a_gain_is_expected_where_much_of_the_error_is_gone(fall, accepted, expected):
+    learned = SimpleNamespace(gain=judging.Gain(fall, 0.0), before=SimpleNamespace(valid=1.0), accepted=accepted)
+    assert (judging.expected_gain(learned, LearnRequest(("games.pgn",))) > 0) == expected
+    assert judging.expected_gain(learned, LearnRequest(("games.pgn",), teacher=None)) is None
 
 
 def test_no_zero_has_a_sign(summary):
@@ -474,7 +477,7 @@ def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(
     heard = list[str]()
     test = statistics.Sprt(-300, 0, model=statistics.Model.LOGISTIC)
     trial = replace(prove.GAIN, test=test, time_control=FAST, most_games=200, heats=TINY)
-    words = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"]
+    words = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1", "--verbose"]
     args = read_arguments([str(SELFPLAY), *words])
     before = weights.read_bytes()
     carry_out(args, heard.append, trial)
@@ -485,10 +488,3 @@ def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(
     text = " ".join(heard)
     assert "shares of the step are compared in" in text and "The best after" in text
     assert weights.read_bytes() != before and earlier_weights(weights)[0][1].read_bytes() == before
-
-
-def test_with_few_games_the_report_says_how_many_would_do(tmp_path, weights):
-    few, heard = tmp_path / "few.pgn", list[str]()
-    few.write_bytes(b"\n\n[Event".join(SELFPLAY.read_bytes().split(b"\n\n[Event")[:50]) + b"\n")
-    learn_weights([str(few), "--no-cache", "--out", f"{tmp_path}/out.txt", "--weights", str(weights)], heard.append)
-    assert f"50 games are too few to learn from safely: about {reading.ENOUGH_GAMES} would do." in " ".join(heard)

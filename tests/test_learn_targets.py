@@ -562,13 +562,11 @@ def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch):
 
 
 def test_the_report_says_how_old_and_new_weights_rank_moves(tmp_path, capsys):
-    heard = list[str]()
     args = read_arguments([str(copied_selfplay(tmp_path)), "--out", f"{tmp_path}/w.txt", "--json", "--teacher", "off"])
     args = replace(args, request=replace(args.request, choice=replace(args.request.choice, ranked=20)))
-    carry_out(args, heard.append)
+    carry_out(args, lambda _: None)
     found = json.loads(capsys.readouterr().out)["ranks"]
     assert found["positions"] == 20 and 0 < found["old"]["reciprocal_rank"] < 1 and 0 < found["new"]["first"] < 1
-    assert f"{found['new']['reciprocal_rank']:.3f} (old {found['old']['reciprocal_rank']:.3f})" in " ".join(heard)
 
 
 FULL = sets.set_named("full")

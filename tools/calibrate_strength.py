@@ -1,13 +1,14 @@
 """Measure the levels of strength by matches: `python -m tools.calibrate_strength`.
 
-Needs a `stockfish` (15.1 is what the anchors were measured for). Each rung of a ladder (`weights/levels.toml`) plays
-the next one, and the level of Stockfish nearest to it. The ratings at which all results are likeliest become the names
-of the rungs, and are written. Those of Stockfish's levels are what its authors found by matches in January 2023, on
-the scale of CCRL Blitz. No clock runs: Stockfish chooses its move at a depth of level + 1, and a level of Merino by
-searches of fixed sizes. One half of the openings are random and about even, the other named ones; each is played with
-both colours.
+Needs `stockfish` (15.1 is what the anchors were measured for) and `fairymax`. Each rung of a ladder
+(`weights/levels.toml`) plays the next one, and the nearest level of each other engine. The ratings at which all results
+of both ladders are likeliest become the names of the rungs, and are written. Those of Stockfish's levels are what its
+authors found by matches on a clock in January 2023, on the scale of CCRL Blitz. A level chooses at a depth of level +
+1, from a table that its deeper searches of the moves before have filled: on a clock it is stronger than at that depth.
+Its clock counts nodes here, so that load changes nothing; a level of Merino has no clock, but searches of fixed sizes.
+One half of the openings are random and about even, the other named ones; each is played with both colours.
 
-    python -m tools.calibrate_strength --kind terms --games 200
+    python -m tools.calibrate_strength --kind terms --games 200 --against Stockfish
     python -m tools.calibrate_strength --check 900 1500 2100 --games 200
     python -m tools.calibrate_strength --state calibration.jsonl
 
@@ -25,7 +26,7 @@ import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from itertools import combinations
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,9 +39,11 @@ from merino.engine.search import choice, strength
 from merino.eval.evaluation import Evaluation
 from merino.match.statistics import Z_95, Estimate, estimate, score_of
 from tools.calibration_games import (
+    LEAST_SECONDS,
     NET,
+    RATINGS,
+    SECONDS,
     STOCKFISH,
-    STOCKFISH_LEVELS,
     PairResult,
     PairTask,
     Player,
@@ -51,8 +54,13 @@ from tools.calibration_games import (
 from tools.markdown import markdown_table, with_section
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "lab" / "people.md"
+NETS_OF = {strength.TERMS: "", strength.NETS: NET}  # the net of each kind
+MERINO = "Merino"
+OPPONENTS = (*RATINGS, MERINO)
 GOAL = 75  # Elo, the farthest that a level may be from its name
-NEAR = 250  # Elo, the farthest that Stockfish may be from a rung that it plays
+NEAR = 330  # Elo, the farthest that another engine may be from a rung that it plays
+TIMES = (0.0, SECONDS, 1.0)  # seconds a move of other engines; 0 for Stockfish at a fixed depth
+STEPS, FARTHEST = 50, 100.0  # of Newton's method, and Elo in one of them
 _ELO = math.log(10) / 400
 
 
@@ -81,9 +89,9 @@ class Match(NamedTuple):
 
 
 def key_of(player: Player) -> Any:
-    """What a player is in a file of results, whatever its name: a level, or an evaluation with coefficients."""
-    if player.is_anchor:
-        return player.number
+    """What a player is in a file of results, whatever its name: an engine, or an evaluation with coefficients."""
+    if player.engine:
+        return [player.engine, player.number, player.seconds]
     return [
         digest(evaluation_of(player.net)),
         *strength.Strength(player.number).sights(strength.NETS if player.net else strength.TERMS),
@@ -154,62 +162,50 @@ def _tasks(
         under_way[match] += 1
 
 
-def pairings(names: Sequence[int], net: str) -> list[tuple[Player, Player]]:
-    """Each of these Elos against the next, and against the nearest level of Stockfish."""
-    us = [Player(False, elo, net) for elo in names]
-    levels = [Player(True, level) for level in STOCKFISH_LEVELS]
-    nearest = [(one, min(levels, key=lambda level: abs(level.rating - one.rating))) for one in us]
-    anchored = [(one, level) for one, level in nearest if abs(level.rating - one.rating) <= NEAR]
-    return [*anchored, *zip(us[1:], us, strict=False)]
+def pairings(
+    names: Sequence[int], net: str, seconds: float = SECONDS, opponents: Sequence[str] = OPPONENTS
+) -> list[tuple[Player, Player]]:
+    """Each of these Elos against the nearest of each other engine, at `seconds` a move, and against the next."""
+    us = [Player("", elo, net) for elo in names]
+    anchored = []
+    for one, engine in product(us, (each for each in RATINGS if each in opponents)):
+        levels = [Player(engine, level, "", max(seconds, LEAST_SECONDS[engine])) for level in RATINGS[engine]]
+        nearest = min(levels, key=lambda level: abs(level.rating - one.rating))
+        anchored += [(one, nearest)] if abs(nearest.rating - one.rating) <= NEAR else []
+    return [*anchored, *(zip(us[1:], us, strict=False) if MERINO in opponents else ())]
 
 
 def possible(names: Sequence[int], net: str) -> list[tuple[Player, Player]]:
-    """All matches that these may have played under other names: with any level of Stockfish, and with each other."""
-    us = [Player(False, elo, net) for elo in names]
-    levels = [Player(True, level) for level in STOCKFISH_LEVELS]
-    return [*((one, level) for one in us for level in levels), *((high, low) for low, high in combinations(us, 2))]
+    """All matches that these may have played under other names: with any other engine, and with each other."""
+    us = [Player("", elo, net) for elo in names]
+    others = [Player(name, level, "", time) for name in RATINGS for level in RATINGS[name] for time in TIMES]
+    return [*((one, other) for one in us for other in others), *((high, low) for low, high in combinations(us, 2))]
 
 
-def fitted(matches: Iterable[Match]) -> dict[Player, float]:
-    """The Elo of each player of Merino at which the results are likeliest, with Stockfish at its own.
+def fitted(matches: Iterable[Match]) -> tuple[dict[Player, float], dict[Player, float]]:
+    """The Elo of each player that is no anchor at which all results are likeliest, and half of its 95% interval.
 
     A prior as weak as one drawn game against the name keeps a player without other evidence in place.
     """
     played = [match for match in matches if match.pairs]
     ours = sorted({one for match in played for one in match[:2] if not one.is_anchor})
-    at = {one: float(one.rating) for match in played for one in match[:2]}
-    for _ in range(2000):
-        for one in ours:
-            slope, curvature = _pull(at[one], float(one.rating), 0.5, 1)
-            for match in played:
-                if one in match[:2]:
-                    share = match.share if one == match.player else 1 - match.share
-                    other = match.opponent if one == match.player else match.player
-                    more = _pull(at[one], at[other], share, 2 * len(match.pairs))
-                    slope, curvature = slope + more[0], curvature + more[1]
-            at[one] += slope / curvature
-    return {one: at[one] for one in ours}
-
-
-def uncertainties(matches: Iterable[Match], elos: dict[Player, float]) -> dict[Player, float]:
-    """The half-widths of the 95% intervals of these Elos, with Stockfish's as given."""
-    ours = {one: place for place, one in enumerate(elos)}
-    known = np.diag([_pull(elo, elo, 0.5, 1)[1] for elo in elos.values()])  # from the prior of `fitted`
-    for match in matches:
-        us, them = (elos.get(one, float(one.rating)) for one in match[:2])
-        more = _pull(us, them, 0.5, 2 * len(match.pairs))[1]
-        signs = np.zeros(len(ours))
+    place = {one: number for number, one in enumerate(ours)}
+    names = np.array([float(one.rating) for one in ours])
+    signs = np.zeros((len(played), len(ours)))
+    for number, match in enumerate(played):
         for one, sign in zip(match[:2], (1, -1), strict=True):
-            if one in ours:
-                signs[ours[one]] = sign
-        known += more * np.outer(signs, signs)
-    return dict(zip(elos, (Z_95 * np.sqrt(np.diag(np.linalg.inv(known)))).tolist(), strict=True))
-
-
-def _pull(elo: float, other: float, share: float, games: int) -> tuple[float, float]:
-    """The slope and the negative curvature of the log-likelihood of a match, by the first player's Elo."""
-    expected = score_of(elo - other)
-    return _ELO * games * (share - expected), _ELO**2 * games * expected * (1 - expected)
+            if one in place:
+                signs[number, place[one]] = sign
+    known = np.array([sum(s * p.rating for p, s in zip(m[:2], (1, -1), strict=True) if p.is_anchor) for m in played])
+    games, shares = (np.array([f(each) for each in played]) for f in (lambda m: 2 * len(m.pairs), lambda m: m.share))
+    elos = names.copy()
+    for _ in range(STEPS):
+        expected, drawn = score_of(signs @ elos + known), score_of(elos - names)
+        slope = _ELO * (signs.T @ (games * (shares - expected)) + 0.5 - drawn)
+        curvature = _ELO**2 * (signs.T * (games * expected * (1 - expected)) @ signs + np.diag(drawn * (1 - drawn)))
+        elos = elos + np.clip(np.linalg.solve(curvature, slope), -FARTHEST, FARTHEST)
+    errors = Z_95 * np.sqrt(np.diag(np.linalg.inv(curvature)))
+    return dict(zip(ours, elos.tolist(), strict=True)), dict(zip(ours, errors.tolist(), strict=True))
 
 
 def renamed(
@@ -284,7 +280,7 @@ def row(match: Match) -> tuple[str, ...]:
 
 def tables(matches: Sequence[Match], elos: dict[Player, float], errors: dict[Player, float]) -> str:
     """What each match says, and what all of them say together of each name."""
-    by_name = sorted(matches, key=lambda each: (each.player.rating, not each.opponent.is_anchor, each.opponent.rating))
+    by_name = sorted(matches, key=lambda each: (each.player.rating, each.opponent.engine == "", each.opponent))
     head = ("UCI_Elo", "Against", "Games", "Result", "Measured", "95%")
     together = []
     for one, elo in elos.items():
@@ -307,34 +303,39 @@ def tables(matches: Sequence[Match], elos: dict[Player, float], errors: dict[Pla
 def main(arguments: Sequence[str] | None = None) -> None:
     """Play the matches, print the table as it grows, and write the ladder unless names are only checked."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--kind", choices=(strength.TERMS, strength.NETS), default=strength.TERMS, help="whose ladder (terms)"
-    )
+    kinds = (strength.TERMS, strength.NETS)
+    parser.add_argument("--kind", choices=kinds, action="append", help="whose rungs play (both)")
     parser.add_argument("--check", nargs="+", type=int, metavar="ELO", help="measure these names, and write nothing")
     parser.add_argument("--games", type=int, default=200, help="a match (200)")
+    parser.add_argument("--seconds", type=float, choices=TIMES[1:], default=SECONDS, help="a move of others (0.1)")
+    parser.add_argument("--against", choices=OPPONENTS, action="append", help="who plays the rungs (all)")
     parser.add_argument("--seed", type=int, default=1, help="of the openings (1)")
     parser.add_argument("--state", type=Path, metavar="FILE", help="keep the games' results here, and use those there")
     parser.add_argument("--concurrency", type=int, default=1, help="pairs of games at a time (1)")
     parser.add_argument("--stockfish", default=STOCKFISH)
     parser.add_argument("--page", action="store_true", help=f"put the tables into {PAGE.name} of docs/lab")
     args = parser.parse_args(arguments)
-    net = NET if args.kind == strength.NETS else ""
-    ladder = strength.LADDERS[args.kind]
-    names = args.check or [rung.elo for rung in ladder.rungs]
-    every = possible(names, net)
-    results = Results(every, args.state)
-    play_matches(pairings(names, net), args.games, args.stockfish, args.seed, results, args.concurrency)
-    matches = [match for match in (results.match(*each) for each in every) if len(match.pairs) > 1]
-    elos = fitted(matches)
-    errors = uncertainties(matches, elos)
-    print(text := tables(matches, elos, errors))
-    if args.page:
-        page = with_section(PAGE.read_text(encoding="utf-8"), f"levels-{args.kind}", text)
-        files.write_whole(PAGE, page.encode())
+    names = {kind: args.check or [rung.elo for rung in strength.LADDERS[kind].rungs] for kind in kinds}
+    every = {kind: possible(names[kind], NETS_OF[kind]) for kind in kinds}
+    results = Results(list(chain(*every.values())), args.state)
+    against = args.against or OPPONENTS
+    wanted = [
+        match for kind in args.kind or kinds for match in pairings(names[kind], NETS_OF[kind], args.seconds, against)
+    ]
+    play_matches(wanted, args.games, args.stockfish, args.seed, results, args.concurrency)
+    found = {kind: [each for each in (results.match(*match) for match in every[kind]) if each.pairs] for kind in kinds}
+    elos, errors = fitted(chain(*found.values()))
+    ladders = strength.ladders_in(tomllib.loads(strength.FILE.read_text(encoding="utf-8")))
+    for kind in kinds:
+        ours = {one: elo for one, elo in elos.items() if not one.engine and one.net == NETS_OF[kind]}
+        print(text := tables(found[kind], ours, errors))
+        if args.page:
+            page = with_section(PAGE.read_text(encoding="utf-8"), f"levels-{kind}", text)
+            files.write_whole(PAGE, page.encode())
+        if not args.check:
+            ladders[kind] = renamed(strength.LADDERS[kind], ours, errors, evaluation_of(NETS_OF[kind]))
     if not args.check:
-        written = strength.ladders_in(tomllib.loads(strength.FILE.read_text(encoding="utf-8")))
-        written[args.kind] = renamed(ladder, elos, errors, evaluation_of(net))
-        files.write_whole(strength.FILE, as_toml(written).encode())
+        files.write_whole(strength.FILE, as_toml(ladders).encode())
 
 
 if __name__ == "__main__":

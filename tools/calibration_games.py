@@ -13,6 +13,7 @@ from merino.core.common.work import Run, RunName, at_work
 from merino.engine.search import choice, known_openings, limits, parameters, searcher, strength
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default, load_net
+from merino.match.engines import TimedXBoard
 
 NET = "gen12"  # whose levels are measured for all nets
 
@@ -23,7 +24,16 @@ def evaluation_of(net: str) -> Evaluation:
 
 
 STOCKFISH = shutil.which("stockfish") or "/usr/games/stockfish"  # where Debian puts it, which not every path has
-STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
+FAIRY_MAX = shutil.which("fairymax") or "/usr/games/fairymax"
+# What other engines are rated on a clock: Stockfish 15.1 by its level (official-stockfish/Stockfish#4341, CCRL Blitz),
+# and Fairy-Max, in chess micro-Max 4.8, by CCRL with 15 minutes for 40 moves: with a second a move it is weaker.
+RATINGS = {
+    "Stockfish": {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500},
+    "Fairy-Max": {0: 1940},
+}
+SECONDS = 0.1  # a move of another engine
+NODES_A_SECOND = 860_000  # of Stockfish 15.1 at a level, on an idle core; counted in nodes, its clock minds no load
+LEAST_SECONDS = {"Stockfish": 0.1, "Fairy-Max": 1.0}
 OPENING_PLIES = 8
 OPENING_DEPTH = 8
 EVEN_CP = 80  # by Stockfish, at OPENING_DEPTH
@@ -31,21 +41,32 @@ MAX_PLIES = 400  # plies; then it counts as drawn
 
 
 class Player(NamedTuple):
-    """One side of a match: Stockfish at a level, or Merino at an Elo, with the net of this name or with the terms."""
+    """One side of a match: another engine at a level, or Merino at an Elo, with the net of this name or with the terms.
 
-    is_anchor: bool
+    `seconds` are those of another engine for a move, which Stockfish counts in nodes; 0 for Stockfish at a depth of
+    level + 1, which nobody has rated.
+    """
+
+    engine: str  # "" for Merino
     number: int
     net: str = ""
+    seconds: float = SECONDS
 
     def __str__(self) -> str:
-        if self.is_anchor:
-            return f"Stockfish, Skill Level {self.number} ({self.rating})"
-        return f"Merino{self.net and f' with {self.net}'}, UCI_Elo {self.number}"
+        if not self.engine:
+            return f"Merino{self.net and f' with {self.net}'}, UCI_Elo {self.number}"
+        name = f"{self.engine}, Skill Level {self.number}" if self.engine == "Stockfish" else self.engine
+        return f"{name} ({self.rating}), {f'{self.seconds:g} s' if self.seconds else f'depth {self.number + 1}'} a move"
+
+    @property
+    def is_anchor(self) -> bool:
+        """Whether its rating holds on this clock."""
+        return self.engine == "Stockfish" and self.seconds > 0
 
     @property
     def rating(self) -> int:
         """Its nominal Elo."""
-        return STOCKFISH_LEVELS[self.number] if self.is_anchor else self.number
+        return RATINGS[self.engine][self.number] if self.engine else self.number
 
 
 def opening(judge: chess.engine.SimpleEngine, seed: int, number: int) -> chess.Board:
@@ -104,20 +125,34 @@ class OwnSide:
         self._technique.stop()
 
 
-class StockfishSide:
-    """Stockfish at a level."""
+def limit_of(player: Player) -> chess.engine.Limit:
+    """What another engine has for a move."""
+    if not player.seconds:
+        return chess.engine.Limit(depth=player.number + 1)
+    if player.engine == "Stockfish":
+        return chess.engine.Limit(nodes=round(player.seconds * NODES_A_SECOND))
+    return chess.engine.Limit(time=player.seconds)
+
+
+class OtherSide:
+    """Another engine."""
 
     def __init__(self, player: Player, stockfish: str) -> None:
-        self._engine = chess.engine.SimpleEngine.popen_uci(stockfish, timeout=180)
-        self._engine.configure({"Skill Level": player.number, "Threads": 1, "Hash": 16})
-        self._limit = chess.engine.Limit(depth=player.number + 1)
+        if player.engine == "Stockfish":
+            self._engine = chess.engine.SimpleEngine.popen_uci(stockfish, timeout=180)
+            self._engine.configure({"Skill Level": player.number, "Threads": 1, "Hash": 16})
+        else:
+            self._engine = chess.engine.SimpleEngine.popen(TimedXBoard, [FAIRY_MAX], timeout=180)
+        self._limit = limit_of(player)
+        self._game = 0
 
     def begin(self, number: int) -> None:
-        """Nothing to do."""
+        """A new pair of games begins, with this number."""
+        self._game = number
 
     def move(self, position: Position, board: chess.Board) -> chess.Move:
         """A move in this position, which the board shows too."""
-        move = self._engine.play(board, self._limit).move
+        move = self._engine.play(board, self._limit, game=(self._game, board.turn)).move
         if move is None:
             raise RuntimeError(f"no move in {board.fen()}")
         return move
@@ -134,7 +169,7 @@ class StockfishSide:
             self._engine.close()
 
 
-Side = OwnSide | StockfishSide
+Side = OwnSide | OtherSide
 
 
 def play_game(start: chess.Board, white: Side, black: Side) -> float:
@@ -184,7 +219,7 @@ def _side_of(player: Player, task: PairTask, run: Run) -> Side:
     """A player, kept from pair to pair."""
     kept: dict[Player, Side] = run.kept(dict)
     if player not in kept:
-        kept[player] = StockfishSide(player, task.stockfish) if player.is_anchor else OwnSide(player)
+        kept[player] = OtherSide(player, task.stockfish) if player.engine else OwnSide(player)
         run.watch(kept[player])
     kept[player].begin(task.number)
     return kept[player]

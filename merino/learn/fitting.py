@@ -92,7 +92,7 @@ class Trace:
             if abs(change[index]) >= 0.05:
                 changed = f"{self.names[index]} {change[index]:+.1f}"
         train, valid = step.sums.errors(self._settings.root_of_sum)
-        self.events.say(f"{len(self.steps)} {train:.12f} {valid:.12f} {datetime.now():%Y-%m-%d %H:%M:%S} {changed}")
+        self.events.detail(f"{len(self.steps)} {train:.12f} {valid:.12f} {datetime.now():%Y-%m-%d %H:%M:%S} {changed}")
         self.steps.append(step)
         self.events.stepped(step)
 
@@ -351,7 +351,7 @@ def descent(sample: Sample, start: FitParameters, problem: FitProblem, trace: Tr
         for number, term in enumerate(problem.free.tolist()):
             trace.events.progressed(f"Cycle {cycle}", number / len(problem.free))
             before = parameters.weights[term] + 0.0
-            trace.events.say(f"Parameter {term + 1} of {len(names)}: {names[term]} = {before:g}")
+            trace.events.detail(f"Parameter {term + 1} of {len(names)}: {names[term]} = {before:g}")
             parameters, sums = _move(row_scores, Step(parameters, sums, term, cycle), problem, trace)
         if problem.fit_k:
             parameters = samples.fit_k(sample, parameters.weights, parameters.inverse_k)

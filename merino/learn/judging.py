@@ -7,9 +7,12 @@ a share of the step is a curve through what the shares that played have gained, 
 The report is a summary, also as text, and the record that `merino plot` draws.
 """
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import cycle
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,32 +20,31 @@ import numpy as np
 
 from merino.core.common import files, sealed, text
 from merino.eval.linear import family, registry
-from merino.eval.linear.phases import SUFFIXES, column_names, phases_of
-from merino.eval.material import FULL_BOARD
+from merino.eval.linear.phases import column_names, phases_of
 from merino.formats.sources import LeftOut
 from merino.learn import fitting, reading, rescoring
 from merino.learn import sample as samples
 from merino.learn.fitting import ACCEPTED_Z, FitProblem, Fitted
-from merino.learn.request import SILENT, Events, LearnError, LearnRequest, Say, Settings
+from merino.learn.request import SILENT, Events, LearnError, LearnRequest, Settings
 from merino.learn.sample import FitParameters, Sample, Sums
 from merino.match import prove, statistics
 from merino.match.players import OwnPlayer
 from merino.match.report import duration, signed
 
 WHOLE = 1.0
+# Of `expected_gain`: the Elo if the whole error were gone, and its power; the least that is expected, and what is sure;
+# and by how many trials of starts, games and their number (docs/lab/learning.md).
+ELO_OF_ALL, POWER, LEAST_ELO, SURE_ELO, TRIALS = 1000.0, 1.75, 18.0, 60.0, 36
+MOST_NAMED = 3  # weights in the sentence on what changed
 # A share s of a step gains a * s - b * s**2. What a and b are before any game, and the deviations from that, are from
 # heats of ten runs, from weak weights and from good ones (docs/lab/learning.md).
 RISE, BEND = statistics.score_of(100.0) - 0.5, statistics.score_of(90.0) - 0.5
 RISE_SPREAD, BEND_SPREAD = statistics.score_of(100.0) - 0.5, statistics.score_of(50.0) - 0.5
-NAMES = {WHOLE: "the whole step", 0.5: "half of the step", 0.25: "a quarter of the step"}
 CURVE = np.arange(2, 21) / 20  # the candidate shares
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
-ALIKE = 0.8  # correlation above which two terms are hard to distinguish
 FROZEN = "frozen"  # the flag of weights that did not move
 FORMAT = "merino learning record 1"
-ENDGAME = "in the endgame"
-ROWS_OF_TWINS = 25_000  # at least, by which twins are found
 
 
 @dataclass(frozen=True)
@@ -128,15 +130,6 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Ranks:
-    """How old and new weights rank moves in so many positions; see `learn.rescoring`."""
-
-    positions: int
-    old: rescoring.RankFigure
-    new: rescoring.RankFigure
-
-
-@dataclass(frozen=True)
 class Summary:
     """The results of a run, for people and programs. `target` describes in words what the errors are measured against.
 
@@ -144,8 +137,9 @@ class Summary:
     `gain_error` its standard error, paired by game, and `folds` the number of parts in cross-validation, 1 for the
     validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
     `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
-    `tried` are the shares of the step that were compared by heats, and `ranks` says how the weights rank moves, if it
-    was measured. `left_out` is what `LeftOut.as_json` gives.
+    `tried` are the shares of the step that were compared by heats, and `ranks` says in how many `positions` and how the
+    `old` and `new` weights rank moves (see `learn.rescoring`), if it was measured. `expected_elo` is what such games
+    should gain, see `expected_gain`. `left_out` is what `LeftOut.as_json` gives.
     """
 
     games: int
@@ -175,7 +169,8 @@ class Summary:
     in_use: bool = False
     match: dict[str, Any] | None = None
     tried: tuple[Tried, ...] = ()
-    ranks: Ranks | None = None
+    ranks: dict[str, Any] | None = None
+    expected_elo: float | None = None
     left_out: dict[str, Any] = field(default_factory=lambda: LeftOut().as_json())
 
     def as_json(self) -> dict[str, object]:
@@ -276,7 +271,7 @@ class Way(NamedTuple):
     @property
     def name(self) -> str:
         """The share in words."""
-        return NAMES.get(self.share, f"{self.share:g} of the step")
+        return f"{self.share:.0%} of the step"
 
 
 @dataclass(frozen=True)
@@ -289,12 +284,13 @@ class Judged:
     summary: Summary
     record: dict[str, Any] | None
 
-    def report(self, say: Say) -> None:
-        """Report the result."""
-        if self.learned.interrupted:
-            say("Interrupted: the best so far is kept.")
+    def report(self, events: Events) -> None:
+        """Report the result: what changed, and in detail all weights and errors."""
         for line in render(self.summary, self.request.settings.root_of_sum):
-            say(line)
+            events.detail(line)
+        if self.learned.interrupted:
+            events.say("Interrupted: the best so far is kept.")
+        events.say(_changes(self.summary.weights, self.terms))
 
 
 def judge_fit(
@@ -306,29 +302,74 @@ def judge_fit(
     wants_record: bool,
 ) -> Judged:
     """The fit, or the best part of its step by heats, if there are any, with all that there is to report of it."""
-    learned, tried, seconds = judge(data.sample, fitted, settings), tuple[Tried, ...](), 0.0
+    learned, tried = judge(data.sample, fitted, settings), tuple[Tried, ...]()
+    seconds = time.perf_counter() - data.began
     request, terms = replace(data.request, settings=settings), data.terms
-    if heats is not None and learned.accepted and not learned.interrupted:
+    expected = expected_gain(learned, request)
+    if not learned.interrupted:
+        events.say(_predicted(data.games, expected))
+    if heats is not None and learned.accepted and not learned.interrupted and (expected != 0 or request.prove):
+        events.say("Matches of a minute or two decide.")
         ways = _with_shares(data.sample, learned, request.choice.shares)
         if len(ways) > 1:
-            began = time.perf_counter()
             learned, tried = _by_heats(ways, data, heats, events)
-            seconds = time.perf_counter() - began
-    ranks = None
+    ranks: dict[str, Any] | None = None
     if data.moves is not None:
-        ends = (family.LinearEvaluation(end.weights, terms=terms) for end in (learned.start, learned.end))
-        ranks = Ranks(data.moves.positions, *(rescoring.rank_figure(data.moves, end) for end in ends))
+        ranks = {"positions": data.moves.positions}
+        for name, end in (("old", learned.start), ("new", learned.end)):
+            figure = rescoring.rank_figure(data.moves, family.LinearEvaluation(end.weights, terms=terms))
+            ranks[name] = asdict(figure)
     summary = replace(
         summarise(data.sample, learned, settings, terms),
         games=data.games,
-        seconds=time.perf_counter() - data.began - seconds,
+        seconds=seconds,
         reading_seconds=data.seconds,
         tried=tried,
         ranks=ranks,
+        expected_elo=expected,
         left_out=data.left_out.as_json(),
     )
     record = record_of(data.sample, learned, summary, request, terms) if wants_record else None
     return Judged(request, terms, learned, summary, record)
+
+
+def expected_gain(learned: Learned, request: LearnRequest) -> float | None:
+    """The Elo that the fit of such games should gain by earlier trials, 0 for none; None where nothing is known of it.
+
+    A teacher's scores and random-move positions let the error predict strength: the gain grows with the part of the
+    error that is gone on games kept apart (docs/lab/learning.md).
+    """
+    if not request.has_random_moves:
+        return None
+    elo = ELO_OF_ALL * max(learned.gain.decrease / learned.before.valid, 0.0) ** POWER
+    return elo if learned.accepted and elo >= LEAST_ELO else 0.0
+
+
+def _predicted(games: int, expected: float | None) -> str:
+    """What is expected of the games, in a sentence."""
+    teaches = f"What {text.counted(games, 'game')} can teach these weights:"
+    if expected is None:
+        return f"{teaches} only a match shows it, as results alone predict strength badly."
+    gain = "no gain is to be expected"
+    if expected:
+        gain = (
+            f"some {expected:.0f} Elo are to be expected" if expected >= SURE_ELO else "a small gain at most, to 40 Elo"
+        )
+    return f"{teaches} {gain}, by {TRIALS} trials of other games and weights."
+
+
+def _changes(lines: Sequence[WeightLine], terms: registry.TermSet) -> str:
+    """What would change, the largest changes that are no noise with the first clause on their terms."""
+    changed = sum(line.clear is not None for line in lines)
+    clear = [
+        (abs(line.new - line.old), line, term) for line, term in zip(lines, cycle(terms), strict=False) if line.clear
+    ]
+    said = f"What they would change: {changed} of {len(lines)} weights, {len(clear) or 'none'} by more than noise"
+    named = [
+        f"{re.split('[.,:;]', term.sentence)[0]} ({line.name}) {line.old + 0.0:g} to {line.new + 0.0:g}"
+        for _, line, term in sorted(clear, key=itemgetter(0), reverse=True)[:MOST_NAMED]
+    ]
+    return f"{said}, most of all: {'; '.join(named)}." if named else f"{said}."
 
 
 def _with_shares(sample: Sample, learned: Learned, shares: Sequence[float]) -> list[Way]:
@@ -341,7 +382,7 @@ def _by_heats(
     ways: Sequence[Way], data: reading.TrainingData, heats: prove.Heats, events: Events
 ) -> tuple[Learned, tuple[Tried, ...]]:
     """The share of the step that gains most by heats against the old weights, and what was tried."""
-    games, control, say, terms = heats.games(len(ways)), heats.time_control, events.say, data.terms
+    games, control, say, terms = heats.games(len(ways)), heats.time_control, events.detail, data.terms
     say(
         f"{len(ways)} shares of the step are compared in {games} games against the old weights, {control} a move; "
         "after each round the better half plays on."
@@ -423,7 +464,7 @@ def summarise(
 def _lines(sample: Sample, learned: Learned, terms: Sequence[registry.Term]) -> Iterator[WeightLine]:
     phases = phases_of(learned.end.weights, len(terms))
     names = column_names(terms, phases)
-    twins, counts = _twins(sample, learned, names), samples.carrier_counts(sample, phases)
+    counts = samples.carrier_counts(sample, phases)
     for index, name in enumerate(names):
         term, is_free = terms[index % len(terms)], index in learned.problem.free
         old, new = float(learned.start.weights[index]), float(learned.end.weights[index])
@@ -435,25 +476,9 @@ def _lines(sample: Sample, learned: Learned, terms: Sequence[registry.Term]) -> 
             f"rare: {text.counted(games, 'game')}": is_free and games < RARE_GAMES,
             "sign against its meaning": is_free and term.sign * new < 0,
         }
-        flags = (*(flag for flag, holds in remarks.items() if holds), *(f"resembles {o}" for o in twins[index]))
+        flags = tuple(flag for flag, holds in remarks.items() if holds)
         clear, table = None if new == old else abs(new - old) >= width, term.table.name if term.table else None
         yield WeightLine(name, old, new, new - width, new + width, positions, games, clear, flags, table)
-
-
-def _twins(sample: Sample, learned: Learned, names: Sequence[str]) -> list[list[str]]:
-    """For each weight, the free weights whose features correlate with its own, by evenly spaced rows."""
-    step = max(1, sample.size // ROWS_OF_TWINS)
-    part, stages = sample.features[::step].astype(np.float32), sample.stage[::step]
-    if len(names) > sample.terms:
-        share = (stages[:, None] / FULL_BOARD).astype(np.float32)
-        part = np.hstack([part * share, part * (1 - share)])
-    deviation = part.std(axis=0)
-    seen = [int(index) for index in learned.problem.free if deviation[index] > 0]
-    correlation = np.corrcoef(part[:, seen].T) if len(seen) > 1 else np.eye(len(seen))
-    twins: list[list[str]] = [[] for _ in names]
-    for row, column in np.argwhere((np.abs(correlation) > ALIKE) & ~np.eye(len(seen), dtype=bool)):
-        twins[seen[row]].append(names[seen[column]])
-    return twins
 
 
 def record_of(
@@ -491,40 +516,23 @@ def load_record(path: Path) -> dict[str, Any]:
     return record
 
 
-_ROW = "{:20} {:>6} {:>6} {:>6} {:>14} {:>5} {:>9} {:>6}".format  # of a table of weights
+_ROW = "{:24} {:>6} {:>6} {:>14} {:>5} {:>9} {:>6}".format  # of a table of weights
 _ERROR_ROW = "{:20} {:>7} {:>10} {:>10} {:>10} {:>10}".format
 
 
 def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     """The summary as lines of text; rows of tables have at most COLUMNS characters, other lines are for `fold`."""
-    places = {line.name.removesuffix(SUFFIXES[0]): place for place, line in enumerate(summary.weights)}
-    lines, tables = [], dict[tuple[str, str], list[WeightLine]]()
-    remarks, is_split = list[str](), False
-    for line in sorted(
-        summary.weights, key=lambda line: places[line.name.removesuffix(SUFFIXES[0]).removesuffix(SUFFIXES[1])]
-    ):  # both values of a weight together
-        is_split |= (is_late := line.name.endswith(SUFFIXES[1]))
-        if line.table is not None:
-            tables.setdefault((line.table, f"  {ENDGAME}" if is_late else line.table), []).append(line)
-            continue
+    lines, remarks = ["", _ROW("term", "before", "after", "95% interval", "clear", "positions", "games")], list[str]()
+    alone = [line for line in summary.weights if line.table is None]
+    for line in alone:
         interval = FROZEN if FROZEN in line.flags else f"{round(line.low)} .. {round(line.high)}"
-        name, change = f"  {ENDGAME}" if is_late else line.name.removesuffix(SUFFIXES[0]), line.new - line.old
-        values = f"{line.old + 0.0:g}", f"{line.new + 0.0:g}", f"{change:+g}" if change else ""
-        lines.append(_ROW(name, *values, interval, line.clear_word, line.positions, line.games))
+        values = f"{line.old + 0.0:g}", f"{line.new + 0.0:g}", interval
+        lines.append(_ROW(line.name, *values, line.clear_word, line.positions, line.games))
         if flags := [flag for flag in line.flags if flag != FROZEN]:
             remarks.append(f"  {line.name}: {', '.join(flags)}")
-    lines = ["", _ROW("term", "before", "after", "change", "95% interval", "clear", "positions", "games"), *lines]
-    if tables:  # means over the cells without their signs, positions and games of the cell that is seen most
-        head = "table, mean size", "before", "after", "change", "cells", "clear", "positions", "games"
-        lines += ["", _ROW(*head)]
-    for (_, name), cells in tables.items():
-        sizes = np.abs([(line.old, line.new, line.new - line.old) for line in cells]).mean(axis=0)
-        clear = sum(line.clear is True for line in cells)
-        most = max(line.positions for line in cells), max(line.games for line in cells)
-        lines.append(_ROW(name, *(f"{size:.1f}" for size in sizes), len(cells), clear, *most))
+    if cells := len(summary.weights) - len(alone):
+        lines.append(f"{cells} cells of tables: --json and learning.json have them.")
     lines.append("")
-    if is_split:
-        lines.append("The first value of a term is that of the middlegame; positions count for the nearer phase.")
     lines.append("95% interval: a game counts as one observation.")
     lines.append("Clear: whether the change is larger than its noise. Positions and games: training set.")
     kind = "root of the weighted sum over positions" if root_of_sum else "mean"
@@ -541,23 +549,13 @@ def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
 
 
 def _findings(summary: Summary) -> list[str]:
-    fell = "fell" if summary.gain >= 0 else "rose"
-    times = abs(summary.gain) / summary.gain_error if summary.gain_error else 0.0
+    times = summary.gain / summary.gain_error if summary.gain_error else 0.0
     aside = "the validation set"
     if summary.folds > 1:
         aside = f"games kept aside, each of {summary.folds} parts in turn (the validation set alone leaves a doubt),"
-    lines = [
-        f"On {aside} the error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
+    return [
+        f"On {aside} the error fell by {summary.gain + 0.0:.6f} +- {summary.gain_error:.6f}: "
         f"{times:.1f} standard errors (paired by game; {ACCEPTED_Z:g} are asked for).",
         f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
         f"{summary.reading_seconds:.1f} s to read, {summary.seconds - summary.reading_seconds:.1f} s to fit and judge.",
     ]
-    if summary.ranks is not None:
-        old, new = summary.ranks.old, summary.ranks.new
-        lines.append(
-            f"Moves ranked in {summary.ranks.positions} positions of the games: the one that a net finds best is first "
-            f"in {100 * new.first:.1f}% (old weights {100 * old.first:.1f}%), the mean of 1 / rank is "
-            f"{new.reciprocal_rank:.3f} (old {old.reciprocal_rank:.3f}). It predicts strength better "
-            "than the error against results."
-        )
-    return lines

@@ -10,10 +10,13 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from html import escape
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from merino.core.common import files, sealed
 from merino.core.common.text import as_word, html_table
@@ -24,9 +27,10 @@ from merino.eval.linear.weights import LEARNED, SHIPPED, active_file, own_file
 from merino.formats import sources
 from merino.learn import fitting, judging, reading
 from merino.learn.request import Events, LearnError, LearnRequest, LearnStoppedError, Say
-from merino.match import players, prove
+from merino.match import players, prove, statistics
+from merino.match.report import signed
 
-RECORD_NAME = "learning.json"
+RECORD_NAME, LOG_NAME = "learning.json", "learning.log"
 DATED, OLD = "%Y-%m-%d-%H%M%S", ".old"  # of the name of a file with weights that were replaced
 AS_THEY_WERE = "the weights are as they were"
 COLUMNS = 80
@@ -89,17 +93,17 @@ def standing(how: str) -> Iterator[None]:
 class RunLog:
     """Passes lines on and copies them to a log, once it is opened; earlier lines are included. To be closed."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, say: Say, verbose: bool = False) -> None:
+        self._say, self._verbose = say, verbose
         self._waiting: list[str] = []
         self._log: TextIOWrapper | None = None
 
-    def __call__(self, text: str) -> None:
-        """Write a line, folded if it is long."""
+    def __call__(self, text: str, is_detail: bool = False) -> None:
+        """Write a line, folded if it is long; a detail is passed on only if the log is verbose."""
         lines = fold(text)
         self._waiting += [f"{line}\n" for line in lines]
         self._write()
-        for line in lines:
+        for line in lines if self._verbose or not is_detail else ():
             self._say(line)
 
     def open(self, path: Path) -> None:
@@ -148,6 +152,7 @@ class Verdict(StrEnum):
     """The decision about new weights, and its reason."""
 
     NOT_BETTER = "not better"  # the error did not fall significantly
+    NOT_EXPECTED = "no gain expected"  # so no match was played
     DRY_RUN = "dry run"
     STOPPED = "stopped"  # the fit was interrupted, so no match was played
     NO_MATCH = "no match"  # not wanted, or the weights in use do not change
@@ -157,9 +162,12 @@ class Verdict(StrEnum):
     INTERRUPTED = "interrupted"  # the match
 
 
-REASONS = {  # why new weights are not installed
+REASONS = {  # why new weights are not in use
+    Verdict.NOT_BETTER: "on games kept aside the error does not fall beyond doubt",
+    Verdict.NOT_EXPECTED: "no gain is expected, so no match was played (--prove plays one)",
+    Verdict.DRY_RUN: "this is a dry run, without a match",
     Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
-    Verdict.FAILED: "the match does not show that they gain on the old ones, although their error is lower",
+    Verdict.FAILED: "the match shows no gain on the old ones, although their error is lower",
     Verdict.UNDECIDED: "so many games do not decide whether they gain on the old ones",
     Verdict.INTERRUPTED: "the match was interrupted before it was settled",
 }
@@ -301,32 +309,32 @@ class _LearnRun:
 
         If the fit was interrupted, no match is played. Raises OSError, and LearnError once a file has been written.
         """
-        say, learned, paths = self.events.say, judged.learned, self.paths
+        learned, summary, paths = judged.learned, judged.summary, self.paths
         if not learned.accepted:
-            is_worse = judged.summary.gain < 0 or judged.summary.valid_after > judged.summary.valid_before
-            why = "the error got worse" if is_worse else "the gain is not beyond doubt"
-            say(f"Not accepted: on games not learned from, {why}. The weights stay as they were.")
-            say(
-                f"What may help: more games than these {judged.summary.games}, best Merino's own (merino selfplay 5000 "
-                "writes some), fewer terms, or a stronger pull to the old weights (--prior 0.1)."
-            )
-            return InstallOutcome(Verdict.NOT_BETTER)
+            return self._kept(Verdict.NOT_BETTER, summary)
         if self.request.dry_run:
-            say("Better, but this is a dry run: no weights are written, and no match is played.")
-            return InstallOutcome(Verdict.DRY_RUN)
-        header, end = self._header(judged), learned.end.weights
-        content = weights_files.learned_text(paths.source, end, header, judged.terms).encode()
+            return self._kept(Verdict.DRY_RUN, summary)
+        if self.compares and summary.expected_elo == 0 and not (learned.interrupted or self.request.prove):
+            return self._kept(Verdict.NOT_EXPECTED, summary)
+        content = self._content(judged)
         if not self.compares:
-            return self._install_at_once(judged, content)
+            outcome = self._write(judged, content, "in use without a match" if paths.takes_effect else "not in use")
+            with standing(outcome.state):
+                return self._proved(judged, outcome) if self.request.prove else outcome
         files.write_whole(paths.candidate, content)
         with standing(f"the new weights are in '{paths.candidate}', and not in use"):
-            return self._leave_apart(Verdict.STOPPED) if learned.interrupted else self._try(judged, content)
+            if learned.interrupted:
+                return self._kept(Verdict.STOPPED, summary)
+            verdict, match = self._play(judged, paths.candidate)
+            if verdict is not Verdict.PASSED:
+                return self._kept(verdict, summary, match)
+            return self._write(judged, content, f"in use, as they won their match ({_score_of(match)})", match)
 
-    def _header(self, judged: judging.Judged) -> list[str]:
-        """The origin of the weights, for the top of their file."""
+    def _content(self, judged: judging.Judged) -> bytes:
+        """The file of the new weights, with their origin at its top."""
         summary, settings = judged.summary, judged.request.settings
         names = ", ".join(sources.name_of(Path(name)) for name in self.request.files)
-        return [
+        header = [
             f"{LEARNED} {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}, starting at "
             f"{self.paths.source.name}",
             f"terms {settings.moving}, {settings.method}, decay {settings.decay or 'off'}, target "
@@ -334,6 +342,8 @@ class _LearnRun:
             f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
             f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",
         ]
+        end = judged.learned.end.weights
+        return weights_files.learned_text(self.paths.source, end, header, judged.terms).encode()
 
     def reports(self, judged: judging.Judged, outcome: InstallOutcome) -> dict[Path, bytes]:
         """The record, if it is wanted, once it is known what becomes of the new weights."""
@@ -341,56 +351,64 @@ class _LearnRun:
             return {}
         return {self.record: sealed.as_json(judged.record | {"summary": outcome.added_to(judged.summary).as_json()})}
 
-    def _install_at_once(self, judged: judging.Judged, content: bytes) -> InstallOutcome:
-        """Write them without a match, or with one that decides nothing because the weights in use do not change."""
-        target, say = self.paths.target, self.events.say
-        outcome = InstallOutcome(Verdict.NO_MATCH, target, self.paths.takes_effect)
-        old = replace_weights(self.paths, content, say, self.reports(judged, outcome))
+    def _write(
+        self, judged: judging.Judged, content: bytes, how: str, match: dict[str, Any] | None = None
+    ) -> InstallOutcome:
+        """Write the weights to their place, and say `how` they stand, where the old ones are, and what shows more."""
+        paths, verdict = self.paths, Verdict.PASSED if match else Verdict.NO_MATCH
+        outcome = InstallOutcome(verdict, paths.target, paths.takes_effect, match)
+        old = replace_weights(paths, content, self.events.detail, self.reports(judged, outcome))
         with standing(outcome.state):
-            if not self.paths.takes_effect:
-                say("Nothing in use changes.")
-            if self.request.prove:
-                verdict, match = self._play(judged, target)
-                return replace(outcome, verdict=verdict, match=match)
-            self._offer(old)
+            if match:
+                paths.candidate.unlink(missing_ok=True)
+            kept = f"; the old ones are in '{old}'" if old else ""
+            self.events.say(f"The new weights, in '{paths.target}', are {how}{kept}.")
+            if not self.request.prove:
+                self._next_match(paths.target, old)
         return outcome
 
-    def _try(self, judged: judging.Judged, content: bytes) -> InstallOutcome:
-        """Put the weights, which are in the file `candidate`, in use if they pass their match."""
-        verdict, match = self._play(judged, self.paths.candidate)
-        if verdict is not Verdict.PASSED:
-            return self._leave_apart(verdict, match)
-        outcome = InstallOutcome(verdict, self.paths.target, True, match)
-        old = replace_weights(self.paths, content, self.events.say, self.reports(judged, outcome))
-        with standing(outcome.state):
-            self.paths.candidate.unlink(missing_ok=True)
-            if self.trial is not prove.STRONGER:
-                self._offer(old)
-        return outcome
+    def _proved(self, judged: judging.Judged, outcome: InstallOutcome) -> InstallOutcome:
+        """The same after a match that decides nothing, because the weights in use do not change."""
+        verdict, match = self._play(judged, self.paths.target)
+        self.events.say(f"Their match: {verdict}, {_score_of(match)}.")
+        return replace(outcome, verdict=verdict, match=match)
 
-    def _leave_apart(self, verdict: Verdict, match: dict[str, Any] | None = None) -> InstallOutcome:
-        """Leave them in the file `candidate`, and say why and how to use them; `match` is the result of their match."""
-        new, say = self.paths.candidate, self.events.say
-        where = f" --weights '{self.paths.target}'" if self.request.weights or self.request.out else ""
-        say(f"Not installed: {REASONS[verdict]}.")
-        say(f"The new weights are in file '{new}'; those in use stay as they were.")
-        say("To use the new ones at once:")
-        say(f"    {self.command} --use '{new}'{where}")
-        if verdict is Verdict.FAILED:
-            say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
-        else:
-            say("The match that decides, however many games it takes:")
-            say(f"    {prove.offer(new, self.paths.source)}")
+    def _kept(self, verdict: Verdict, found: judging.Summary, match: dict[str, Any] | None = None) -> InstallOutcome:
+        """Say why the weights stay as they were, and what may help; after a match the new ones are in `candidate`."""
+        say, played = self.events.say, f" ({_score_of(match)})" if match else ""
+        say(f"The weights stay as they were: {REASONS[verdict]}{played}.")
+        new = self.paths.candidate if match or verdict is Verdict.STOPPED else None
+        if new:
+            where = f" --weights {as_word(self.paths.target)}" if self.request.weights or self.request.out else ""
+            say(f"The new ones are in '{new}'; this puts them in use all the same:")
+            say(f"{COMMAND}{self.command} --use {as_word(new)}{where}")
+        if verdict in (Verdict.UNDECIDED, Verdict.INTERRUPTED) and new:
+            self._next_match(new, None)
+        elif verdict is not Verdict.DRY_RUN:
+            self._next_step(found)
         return InstallOutcome(verdict, new, False, match)
+
+    def _next_step(self, found: judging.Summary) -> None:
+        """Say what helps where games teach the weights nothing."""
+        if found.expected_elo == 0 and found.games >= fitting.FEW_GAMES:
+            more = "These weights are near the best that their terms can do; full and gen13 are stronger evaluations."
+        else:
+            more = "More games may teach more, best Merino's own: merino selfplay 5000 writes some."
+        self.events.say(f"{more} What the games can teach their player:")
+        games = next((file for file in self.request.files if ".pgn" in Path(file).suffixes), "GAMES.pgn")
+        for word in ("profile", "drill"):
+            self.events.say(f"{COMMAND}merino {word} {as_word(games)} --player NAME")
+
+    def _next_match(self, new: Path, kept: Path | None) -> None:
+        """Suggest the match that would show more strength; `kept` has what was in the file of the new weights."""
+        old = kept if kept and new.samefile(self.paths.source) else self.paths.source
+        self.events.say("Whether they gain, and how much, a longer match shows:")
+        self.events.say(f"{COMMAND}{prove.offer(new, old)}")
 
     def _play(self, judged: judging.Judged, new: Path) -> tuple[Verdict, dict[str, Any]]:
         """The verdict of the match of the new weights against the old, and its result."""
-        trial, say, names = self.trial, self.events.say, (new.name, self.paths.source.name)
-        say("A lower error is not yet more strength: a match of the new weights against the old decides.")
-        say(
-            f"It takes {trial.most_games} games at most, {trial.time_control} a move: {trial.takes}. Ctrl-C ends it, "
-            "--no-match skips it."
-        )
+        trial, say, names = self.trial, self.events.detail, (new.name, self.paths.source.name)
+        say(f"A match of at most {trial.most_games} games, {trial.time_control} a move, decides: {trial.takes}.")
         ends = (judged.learned.end, judged.learned.start)
         new_player, old = (
             players.OwnPlayer(name, family.LinearEvaluation(end.weights, terms=judged.terms))
@@ -400,11 +418,11 @@ class _LearnRun:
         undecided = Verdict.INTERRUPTED if proof.interrupted else Verdict.UNDECIDED
         return {"H1": Verdict.PASSED, "H0": Verdict.FAILED}.get(proof.verdict, undecided), proof.as_json(names)
 
-    def _offer(self, kept: Path | None) -> None:
-        """Suggest the match that would show more strength; `kept` has what was in the file of the new weights."""
-        old = kept if kept and self.paths.target.samefile(self.paths.source) else self.paths.source
-        self.events.say("A lower error is not yet more strength; this match proves it, or not:")
-        self.events.say(f"    {prove.offer(self.paths.target, old)}")
+
+def _score_of(match: Mapping[str, Any]) -> str:
+    """The result of a match in words."""
+    found = statistics.estimate(np.array(match["pentanomial"]))
+    return f"{match['games']} games, Elo {signed(found.elo, found.elo_error)}"
 
 
 def learn_from_files(
@@ -420,30 +438,30 @@ def learn_from_files(
     so far. Raises WeightsError, LearnError (a SourceError), whose message says in which state the files are, and
     FileInUseError if another run learns into the same file.
     """
-    with closing(RunLog(events.say)) as log, standing(AS_THEY_WERE), ExitStack() as stack:
-        paths = weights_paths(request.weights, request.out)
+    with closing(RunLog(events.say, request.verbose)) as log, standing(AS_THEY_WERE), ExitStack() as stack:
+        detail, paths = partial(log, is_detail=True), weights_paths(request.weights, request.out)
         record = None if request.dry_run else paths.target.parent / RECORD_NAME
         record = files.user_path(request.record) if request.record else record
         compares = request.plays_match and paths.takes_effect and not request.dry_run
         trial, heats = (prove.STRONGER, prove.GAIN.heats) if request.prove else (trial, trial.heats)
-        run = _LearnRun(request, paths, record, compares, replace(events, say=log), trial, command)
+        run = _LearnRun(request, paths, record, compares, replace(events, say=log, detail=detail), trial, command)
         run.check()
         if not request.dry_run:
             stack.enter_context(files.held(paths.target))  # another learn would save these new values as the old ones
         terms, weights = weights_files.load_any(paths.source)
         data = reading.read(request, terms, weights, run.events)
-        data.report(paths.source, log)
+        data.report(paths.source, detail)
         if not request.dry_run:
-            log.open(paths.target.parent / "learning.log")
+            log.open(paths.target.with_name(LOG_NAME))
         settings, fitted = fitting.fit_all(data, run.events)
         judged = judging.judge_fit(data, settings, fitted, heats if compares else None, run.events, record is not None)
-        judged.report(log)
+        judged.report(run.events)
         outcome = run.install(judged)
         with standing(outcome.state or AS_THEY_WERE):
             files.write_together(run.reports(judged, outcome))
         if record is not None:
-            log(f"Record in '{record}'; to draw it:")
-            log(f"    merino plot {as_word(record)}")
+            shown = f"--verbose, or '{paths.target.with_name(LOG_NAME)}'"
+            log(f"All weights and their intervals: {shown}. Pictures: merino plot {as_word(record)}")
     return LearnResult(outcome, outcome.added_to(judged.summary), record)
 
 

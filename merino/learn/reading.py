@@ -35,7 +35,6 @@ from merino.learn.request import DEFAULT_TEACHER, Events, LearnError, LearnReque
 _MARK = "# merino-positions 1"
 _LAST_LINE = re.compile(rb"\n# whole: (\d+) games, (\d+) unreadable\n\Z")
 _MAX_FIRST_LINE, _MAX_LAST_LINE = 1024, 256
-ENOUGH_GAMES = 500  # measured: with a teacher, they bring four fifths of the fall of the error that 20,000 bring
 ENOUGH = 4  # times as many games as positions to rank moves in, to draw these from
 
 
@@ -359,12 +358,7 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
         terms=terms,
     )
     found = read_rows(paths, options, events)
-    say(f"Games: {found.games}")
-    if found.games < ENOUGH_GAMES:
-        say(
-            f"{found.games} games are too few to learn from safely: about {ENOUGH_GAMES} would do. What they teach "
-            "is used only if it wins a match."
-        )
+    events.detail(f"Games: {found.games}")
     taken, moves = samples.split(found.rows, request.settings), moves_to_rank(request, paths, teacher)
     seconds = time.perf_counter() - began
     return TrainingData(request, terms, start, taken, found.games, found.left_out, moves, began, seconds)

@@ -208,15 +208,16 @@ ARTICLE = Settings(method=DESCENT, phases=1, decay=20.0, k=150.0, prior=0.0, spl
 class Events:
     """Callbacks during learning.
 
-    `say` gets each line for people. `progressed` gets the present work and the share of it that is done, 0 to 1, or
-    None if unknown. `match_state` gets the state of the match in words several times a second. `stepped` gets each
-    Step of the fit.
+    `say` gets each line for people, `detail` each of those that only a closer look needs. `progressed` gets the present
+    work and the share of it that is done, 0 to 1, or None if unknown. `match_state` gets the state of the match in
+    words several times a second. `stepped` gets each Step of the fit.
     """
 
     say: Say = lambda _: None
     progressed: Callable[[str, float | None], object] = lambda *_: None
     match_state: Say = lambda _: None
     stepped: Callable[[Any], object] = lambda _: None
+    detail: Say = lambda _: None
 
 
 SILENT = Events()
@@ -272,6 +273,7 @@ class LearnRequest:
         str | None, "start from this file and replace it", of_weights("FILE", default="the weights in use")
     ] = None
     out: Annotated[str | None, "write the new weights to this file instead", of_weights("FILE")] = None
+    verbose: Annotated[bool, "show the steps of the fit, all weights and the matches", of_output()] = False
     keep_fen: Annotated[bool, "keep no .fen cache of positions next to the games", of_output(flag="--no-cache")] = True
     dry_run: bool = False
     record: str | None = None

@@ -76,7 +76,7 @@ def _request(args: argparse.Namespace, files: tuple[str, ...], terms: dict[str, 
     """
     base, asked = LearnRequest(files), vars(args)
     if args.preset:
-        base = LearnRequest(files, request.ARTICLE, Selection(), request.NO_CHOICE, teacher=None)
+        base = LearnRequest(files, request.ARTICLE, Selection(), request.NO_CHOICE, teacher=None, verbose=True)
     found = replace(base, **options.given(asked, LearnRequest))
     settings, selection = found.settings, found.selection
     if "target" in asked and "teacher" not in asked:

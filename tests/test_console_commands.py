@@ -9,9 +9,10 @@ from merino.app.console import commands, explaining, loop
 from merino.engine.search.limits import Limits, Score
 from merino.engine.uci.options import OPTIONS
 from merino.eval.linear.weights import SHIPPED
+from tests.fake_tables import FakeTables
 from tests.shipped import ONE_PHASE
 from tests.talk import Talk
-from tests.test_options import write_book
+from tests.test_options import QUEEN_ENDING, write_book
 
 AFTER_TRAINING = SHIPPED / "greko2015-after-training.txt"
 CAPTURES = "3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1"
@@ -229,3 +230,12 @@ def test_a_book_is_played_from_while_it_has_moves(talk, tmp_path):
     assert "move: d6 (book)\n" in talk.say("option OwnBook on", "new", "e4")
     assert "move: a5\n" in talk.say("Nf3")
     assert "BookFile stays as it was" in talk.say(f"option BookFile {tmp_path / 'none.bin'}")
+
+
+def test_endgame_tables_are_an_option_and_keep_a_win(talk, tmp_path):
+    (file := tmp_path / "KQvK.rtbw").write_bytes(b"no table" * 10)
+    said = talk.say(f'option SyzygyPath "{tmp_path}:{tmp_path / "none"}"', f"setboard {QUEEN_ENDING}", "hint")
+    assert f"SyzygyPath: cannot read '{tmp_path / 'none'}': No such file" in said
+    assert f"SyzygyPath: a broken table: '{file}': invalid magic header" in said
+    talk.session.runtime.tables = FakeTables()
+    assert "hint: Kb2\n" in talk.say("hint") and talk.searcher.tablebases is None

@@ -107,6 +107,13 @@ def command(
     return register
 
 
+def _forward(name: str, section: Section, arguments: str, run: Callable[[Session, str], None], text: str) -> None:
+    """Register a command that hands its whole line to another."""
+    COMMANDS.append(
+        ConsoleCommand((name,), section, arguments, text, lambda session, rest: run(session, f"{name} {rest}"))
+    )
+
+
 def by_name(word: str) -> ConsoleCommand | None:
     """The command with exactly this name or alias, in any case."""
     return next((entry for entry in COMMANDS if word.lower() in entry.names), None)
@@ -311,22 +318,14 @@ def history(session: Session) -> None:
     session.report_if_over()
 
 
-@command("st", Section.LIMITS, "SECONDS")
-def seconds_per_move(session: Session, arguments: str) -> None:
-    """Think SECONDS on each move."""
-    _set_pace(session, f"st {arguments}")
+def _set_pace(session: Session, text: str) -> None:
+    session.game.pace = pace_of(text)
+    session.say(f"The engine's limit: {session.game.pace}.")
 
 
-@command("sd", Section.LIMITS, "DEPTH")
-def depth_per_move(session: Session, arguments: str) -> None:
-    """Search each move to DEPTH plies."""
-    _set_pace(session, f"sd {arguments}")
-
-
-@command("sn", Section.LIMITS, "NODES")
-def nodes_per_move(session: Session, arguments: str) -> None:
-    """Search NODES nodes on each move."""
-    _set_pace(session, f"sn {arguments}")
+_forward("st", Section.LIMITS, "SECONDS", _set_pace, "Think SECONDS on each move.")
+_forward("sd", Section.LIMITS, "DEPTH", _set_pace, "Search each move to DEPTH plies.")
+_forward("sn", Section.LIMITS, "NODES", _set_pace, "Search NODES nodes on each move.")
 
 
 @command("level", Section.LIMITS, "MOVES MINUTES SEC")
@@ -337,11 +336,6 @@ def clock(session: Session, arguments: str) -> None:
     per move. The clock runs while the engine thinks; your own time is not limited.
     """
     _set_pace(session, f"level {arguments}")
-
-
-def _set_pace(session: Session, text: str) -> None:
-    session.game.pace = pace_of(text)
-    session.say(f"The engine's limit: {session.game.pace}.")
 
 
 @command("skill", Section.LIMITS, "[LEVEL]")
@@ -642,18 +636,6 @@ def _show_weights(session: Session) -> None:
         session.say("  " + "".join(f"{entry:<{width}}" for entry in named[start : start + columns]).rstrip())
 
 
-@command("hash", Section.ENGINE, "[MEGABYTES]")
-def hash_size(session: Session, arguments: str) -> None:
-    """Set or show the size of the transposition table in MiB."""
-    set_option(session, f"hash {arguments}")
-
-
-@command("threads", Section.ENGINE, "[N]")
-def threads(session: Session, arguments: str) -> None:
-    """Search with N threads, or show the number."""
-    set_option(session, f"threads {arguments}")
-
-
 @command("option", Section.ENGINE, "[OPTION [VALUE]]")
 def set_option(session: Session, arguments: str) -> None:
     """List the engine's options with their present values, show one, or set it.
@@ -662,21 +644,22 @@ def set_option(session: Session, arguments: str) -> None:
     """
     if not arguments:
         for option in engine_options():
-            now = _present(option, session)
+            now = option.present(session.runtime)
             now = Path(now).name if option.is_evaluation else now
             said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
             session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, OPTION_COLUMN))
         return
     option, text = _split(arguments)
     if not text and option.kind != "button":
-        now = _present(option, session)
+        now = option.present(session.runtime)
         session.say_wrapped(f"{option.name}, {_choices(option)}{now and f', now {now}'}: {option.sentence}")
         return
     try:
         value = option.read(text if option.opens is None else file_name(text))
         if option.clamp(value) != value:
             raise UsageError(f"{option.name} is {_choices(option)}")
-        option.apply_to(session.runtime, option.opened(value))
+        found = option.opened(value)
+        option.apply_to(session.runtime, found)
     except OptionError as error:
         raise UsageError(str(error)) from error
     except (ValueError, MemoryError, OSError) as error:
@@ -684,6 +667,12 @@ def set_option(session: Session, arguments: str) -> None:
         fault = fault or "there is not enough memory"
         raise CommandError(f"{fault}; {option.name} stays as it was") from error
     session.say(f"{option.name}: {'done' if value is None else text}.")
+    for fault in getattr(found, "faults", ()):
+        session.say_wrapped(f"{option.name}: {fault}; the others are used.")
+
+
+_forward("hash", Section.ENGINE, "[MEGABYTES]", set_option, "Set or show the size of the transposition table in MiB.")
+_forward("threads", Section.ENGINE, "[N]", set_option, "Search with N threads, or show the number.")
 
 
 def engine_options() -> list[UciOption]:
@@ -701,11 +690,6 @@ def _split(text: str) -> tuple[UciOption, str]:
     names = (option.name for option in engine_options())
     hint = did_you_mean(text.split(maxsplit=1)[0], names) or "; 'option' lists them"
     raise CommandError(f"there is no option '{text[:40]}'{hint}")
-
-
-def _present(option: UciOption, session: Session) -> str:
-    """The present value of an option in words, empty for a button."""
-    return "" if option.kind == "button" else option.present(session.runtime)
 
 
 def _choices(option: UciOption) -> str:
@@ -727,13 +711,9 @@ def learn(session: Session, arguments: str) -> None:
         words = ["--weights", str(in_use), *words]  # the last --weights counts: one that was typed, in whatever form
     written = learn_weights(words, session.say)
     if written is not None:
-        _use_new_weights(session, written)
-
-
-def _use_new_weights(session: Session, path: Path) -> None:
-    session.runtime.use_weights(open_weights(str(path)))
-    if not _remark_net(session):
-        session.say("The next move uses them.")
+        session.runtime.use_weights(open_weights(str(written)))
+        if not _remark_net(session):
+            session.say("The next move uses them.")
 
 
 @command("help h", Section.LEAVE, "[COMMAND]")

@@ -3,6 +3,7 @@
 import textwrap
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from merino.app.console.games import ConsoleGame, Ending, Loaded, UnfinishedFile, pace_of, strength_text
@@ -194,9 +195,24 @@ class Session:
         return not was_interrupted
 
     def think(self, limits: Limits, is_analysis: bool = False) -> tuple[SearchResult, bool]:
-        """Search the position and show the progress; returns the result, and whether the person interrupted it."""
+        """Search the position and show the progress; returns the result, and whether the person interrupted it.
+
+        Endgame tables are asked, for the moves to consider or, where they do not know the position, by the search.
+        """
+        runtime, advice, fault = self.runtime, None, ""
         display = ThinkingLine(self.position, self.terminal, self.out, keeps_all=is_analysis)
-        return think(self.runtime.searcher, self.position, limits, display, lambda: self.is_stop_requested(is_analysis))
+        try:
+            advice = runtime.advice(self.position)
+        except ValueError as error:  # a TablebaseError, whose module is loaded where there are tables
+            fault = str(error)
+        tables = None if advice else runtime.tablebases()
+        runtime.searcher.tablebases = tables
+        limits = replace(limits, search_moves=advice.moves) if advice else limits
+        found = think(runtime.searcher, self.position, limits, display, lambda: self.is_stop_requested(is_analysis))
+        runtime.searcher.tablebases = None
+        for line in filter(None, map(runtime.broken, (fault, tables and tables.fault))):
+            self.say_wrapped(f"{line}.")
+        return found
 
     def judge(self, limits: Limits, is_analysis: bool = False) -> SearchResult:
         """Search the position at full strength, also where a level plays weaker, and show the progress."""

@@ -106,6 +106,13 @@ class Runtime:
         """The endgame tables for the search, None without any."""
         return None if self.tables is None else tablebase_probe.TablebaseProbe(self.tables.results, self.probe_depth)
 
+    def broken(self, fault: str | None) -> str:
+        """What to say of a table that was found to be broken; empty if there is none, or where that was said before."""
+        if not fault or self.tables is None or fault in self.tables.faults:
+            return ""
+        self.tables.faults.append(fault)
+        return f"SyzygyPath: {fault}; the others are used"
+
 
 def free_megabytes(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
     """The free memory, if Linux reports it in `meminfo` and, for a container, in the folder `group`; else None.

@@ -226,7 +226,7 @@ class UciSession:
             self._node_clock.move_made(searcher.planned)
             self._is_searching = False
             if tablebases is not None:
-                self._name_broken(runtime, tablebases.fault)
+                self._name_broken(runtime.broken(tablebases.fault))
             if result.is_short:
                 self.output.info("the search was too short for the strength that is set: its move is weaker")
             report.done(result)
@@ -377,14 +377,12 @@ class UciSession:
         try:
             return work.result(), runtime.tablebases()
         except ValueError as error:
-            self._name_broken(runtime, str(error))
+            self._name_broken(runtime.broken(str(error)))
             return None, runtime.tablebases()
 
-    def _name_broken(self, runtime: Runtime, fault: str | None) -> None:
-        """Say once that a table is broken, which is not asked again."""
-        if fault and runtime.tables is not None and fault not in runtime.tables.faults:
-            runtime.tables.faults.append(fault)
-            self.output.error(f"SyzygyPath: {fault}; the others are used")
+    def _name_broken(self, line: str) -> None:
+        if line:
+            self.output.error(line)
 
     def _say_weights(self, runtime: Runtime) -> None:
         """Print which weights are in use, unless they were printed last."""

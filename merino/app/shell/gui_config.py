@@ -18,6 +18,7 @@ GNOME_LEVELS = {"easy": 2, "normal": 8, "hard": FULL_LEVEL}  # difficulty in GNO
 PONDER = OPTIONS["ponder"]
 CHANGED = [OPTIONS[name] for name in ("hash", "threads", "move overhead")]  # what people change
 VALUES: dict[str, Value] = {option.name: option.default for option in CHANGED}
+STRONGER = "Stronger than the 27 terms: the option EvalFile with the net gen13, or WeightsFile with the set full."
 
 
 def print_config(arguments: list[str]) -> int:
@@ -28,7 +29,12 @@ def print_config(arguments: list[str]) -> int:
         examples=("merino gui-config cutechess",),
     )
     parser.add_argument("gui", metavar="GUI", type=str.lower, choices=WRITERS, help=f"one of {', '.join(WRITERS)}")
-    print(WRITERS[parser.parse_args(arguments).gui](entry_point()))
+    text = WRITERS[parser.parse_args(arguments).gui](entry_point())
+    if text.startswith("[{"):  # JSON has no comments
+        print(STRONGER, file=sys.stderr)
+    else:
+        print(f"# {STRONGER}")
+    print(text)
     return 0
 
 
@@ -41,17 +47,28 @@ def entry_point() -> Path:
     return Path(found).absolute()
 
 
+def _entry(command: Path, **more: object) -> str:
+    """A list of one engine as JSON, as Cute Chess and PyChess have them."""
+    where = {"command": str(command), "workingDirectory": str(command.parent)}
+    return f"[{json.dumps({'name': NAME, 'protocol': 'uci', **where, **more}, indent=4)}]"
+
+
 def cutechess(command: Path) -> str:
     """An entry of the list in Cute Chess's engines.json."""
-    engine = {
-        "command": str(command),
-        "name": NAME,
-        "options": [{"name": name, "value": value} for name, value in VALUES.items()],
-        "ponder": False,
-        "protocol": "uci",
-        "workingDirectory": str(command.parent),
-    }
-    return json.dumps([engine], indent=4)
+    return _entry(command, options=[{"name": name, "value": value} for name, value in VALUES.items()], ponder=False)
+
+
+def pychess(command: Path) -> str:
+    """An entry of the list in PyChess's engines.json; it asks the engine for the options itself."""
+    return _entry(command, country="unknown", comment=STRONGER, level=FULL_LEVEL, recheck=True)
+
+
+def scid(command: Path) -> str:
+    """An entry of Scid's engines.dat, in Tcl."""
+    options = " ".join(f"{{{{{name}}} {_text(value)}}}" for name, value in VALUES.items())
+    values = {"Name": NAME, "Cmd": f"{{{command}}}", "Args": "{}", "Dir": f"{{{command.parent}}}", "Elo": "{}"}
+    values |= {"Time": "0", "URL": "{}", "UCI": "1", "UCIoptions": f"{{{options}}}"}
+    return "\n".join(["engine {", *(f"  {key} {value}" for key, value in values.items()), "}"])
 
 
 def lichess_bot(command: Path) -> str:
@@ -83,6 +100,8 @@ def _text(value: Value) -> str:
 
 WRITERS: dict[str, Callable[[Path], str]] = {
     "cutechess": cutechess,
+    "pychess": pychess,
+    "scid": scid,
     "lichess-bot": lichess_bot,
     "gnome-chess": gnome_chess,
 }

@@ -1,6 +1,7 @@
 """What README and docs/ say is true: their tables are those of the registries, their files and commands exist."""
 
 import io
+import os
 import re
 import runpy
 import shlex
@@ -15,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from merino.app.shell.cli import COMMANDS, OWN_TERMS, main
 from merino.core.common.about import __version__ as version
@@ -178,6 +180,21 @@ def test_the_version_is_that_of_changelog_citation_and_recipe():
     released = re.findall(r"^## \[(\d[\d.]*)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert released[0] == version
     assert f'  version: "{version}"\n' in RECIPE
+
+
+def test_a_release_is_tested_before_it_is_published_and_its_tag_names_its_version(tmp_path):
+    folder = ROOT / ".github" / "workflows"
+    flows = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in folder.glob("*.yml")}
+    assert all("concurrency" in flow for flow in flows.values())
+    jobs = flows["release"]["jobs"]
+    assert (jobs["publish"]["needs"], jobs["tests"]) == (["tests", "build"], {"uses": "./.github/workflows/tests.yml"})
+    (compare,) = (step["run"] for step in jobs["build"]["steps"] if step.get("name") == "Compare tag and version")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / f"merino_chess-{version}.tar.gz").touch()
+    for tag, status in ((f"v{version}", 0), ("v0.0.9", 1)):
+        variables = {"GITHUB_REF_NAME": tag, "PATH": os.environ["PATH"]}
+        done = subprocess.run(["sh", "-c", compare], cwd=tmp_path, env=variables, capture_output=True, check=False)
+        assert done.returncode == status
 
 
 def test_the_recipe_for_conda_needs_what_the_wheel_needs():

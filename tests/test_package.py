@@ -26,6 +26,10 @@ import merino
 ROOT = Path(__file__).resolve().parent.parent
 
 
+# How a workflow of GitHub names the repository and the tag that it builds.
+RELEASE = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITORY": "owner/merino", "GITHUB_REF_NAME": "v1"}
+
+
 class Installed(NamedTuple):
     """A clean environment with the wheel in it, an empty folder to start from, and a user's folder."""
 
@@ -61,7 +65,7 @@ def wheel(tmp_path_factory):
     source, target = tmp_path_factory.mktemp("source") / "merino", tmp_path_factory.mktemp("wheel")
     leftovers = (".*", "build", "dist", "*.egg-info", "__pycache__")
     shutil.copytree(ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(*leftovers))
-    pip("wheel", "--no-deps", "--wheel-dir", target, source, cwd=target)
+    pip("wheel", "--no-deps", "--wheel-dir", target, source, cwd=target, **RELEASE)
     (path,) = target.glob("*.whl")
     return path
 
@@ -88,9 +92,9 @@ def environment():
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MERINO"))}
 
 
-def pip(*arguments, cwd):
+def pip(*arguments, cwd, **variables):
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *map(str, arguments)]
-    subprocess.run(command, cwd=cwd, env=environment(), check=True)
+    subprocess.run(command, cwd=cwd, env=environment() | variables, check=True)
 
 
 def files_in(packages):
@@ -116,6 +120,10 @@ def test_metadata_say_what_users_and_installers_ask(wheel):
     assert "GNU GENERAL PUBLIC LICENSE" in archive.read(f"{folder}/licenses/LICENSE").decode()
     entry_points = archive.read(f"{folder}/entry_points.txt").decode().splitlines()
     assert entry_points == ["[console_scripts]", "merino = merino.__main__:main"]
+    assert "Documentation, https://owner.github.io/merino/" in metadata.get_all("Project-URL")
+    links = re.findall(r"\]\(([^)]+)|src=\"([^\"]+)", readme := metadata.get_payload())
+    assert len(links) > 30 and all("://" in "".join(link) for link in links), "PyPI has no files next to the README"
+    assert "](https://host/owner/merino/blob/v1/docs/gui.md)" in readme
 
 
 def test_dependencies_are_pinned_from_below_and_numba_from_above_too():

@@ -37,7 +37,7 @@ docs: $(INSTALLED_DOCS) ## build the documentation as a site, in build/site; ARG
 test: warmup $(INSTALLED_DEV) ## run the tests; ARGS="-k perft" for some of them
 	@$(RUN) -m pytest -n auto --dist loadfile $(ARGS)
 
-test-python: $(INSTALLED_DEV) ## run the tests without compiling, slow ones skipped: a mistake in a kernel shows its line
+test-python: $(INSTALLED_DEV) ## run the tests without compiling, slow ones only of what you changed: a mistake in a kernel shows its line
 	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -p no:threadexception -p no:unraisableexception -n auto --dist loadfile $(ARGS)
 
 test-bounds: $(INSTALLED_DEV) ## run the tests with bounds checks in compiled code, which is compiled apart, for minutes

@@ -2,6 +2,7 @@
 
 Kernels are some hundred times slower then, so each test gets a few seconds of processor time and each module ten times
 as many; what takes longer is skipped, as is what cannot be shown so: other processes, measured times and the compiler.
+The tests of what has changed since the last commit get all the time that they need.
 """
 
 import contextlib
@@ -23,6 +24,8 @@ from types import FrameType
 import numba
 import pytest
 
+from tests.fault_lists import ROOT, read_faults
+
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 SECONDS = 1.0  # of processor time for a test
 TESTS = 10  # such times for a module
@@ -39,8 +42,8 @@ class NoProcessError(OSError):
 class Budget:
     """A plugin that keeps every test and every module within its time."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, seconds: float, unlimited: Set[str]) -> None:
+        self._seconds, self._unlimited = seconds, unlimited
         self._spent: Counter[str] = Counter()  # by module
         self._broken: set[str] = set()  # modules in which threads were stopped
         self._refused = False  # whether the test has asked for a process
@@ -81,6 +84,7 @@ class Budget:
     @contextlib.contextmanager
     def _limited(self, item: pytest.Item) -> Iterator[None]:
         """Skip what takes too long or fails because there is no process; stop the threads that it has begun."""
+        seconds = 0 if item.location[0] in self._unlimited else self._seconds  # which sets no alarm
         before = set(threading.enumerate())
         is_inside, slow = True, f"it takes more than {self._seconds:g} s without compiling"
         is_slow = False
@@ -96,8 +100,8 @@ class Budget:
         began = time.process_time()
         handlers = [(signal.SIGINT, signal.getsignal(signal.SIGINT))]  # a test that is broken off may leave its own
         handlers += [(number, signal.signal(number, give_up)) for number in (signal.SIGPROF, signal.SIGALRM)]
-        signal.setitimer(signal.ITIMER_PROF, self._seconds, AGAIN)
-        signal.setitimer(signal.ITIMER_REAL, WAITING * self._seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, WAITING * seconds, AGAIN)
         try:
             yield
         except Exception as error:
@@ -112,7 +116,7 @@ class Budget:
             signal.setitimer(signal.ITIMER_REAL, 0)
             for number, handler in handlers:
                 signal.signal(number, handler)
-            self._spent[item.location[0]] += time.process_time() - began
+            self._spent[item.location[0]] += time.process_time() - began if seconds else 0.0
             if item.location[0] in self._broken and _shares(item):
                 _stop(set(threading.enumerate()) - before)
 
@@ -137,9 +141,17 @@ def _waits(frame: FrameType) -> bool:
     return Path(frame.f_code.co_filename).name in ("threading.py", "thread.py", "queue.py", "selectors.py")
 
 
+def tests_of_changes() -> set[str]:
+    """The test files that changed since the last commit, or that planted faults name for a file that did."""
+    command = ["git", "status", "--porcelain", "--untracked-files=all"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    changed = {line[3:] for line in said.splitlines()}
+    return changed | {test.partition("::")[0] for each in read_faults() if each.file in changed for test in each.tests}
+
+
 def set_up(config: pytest.Config) -> None:
     """Prepare a run without compiling."""
-    budget = Budget(config.getoption("seconds"))
+    budget = Budget(config.getoption("seconds"), tests_of_changes())
     config.pluginmanager.register(budget, "budget")
     config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")
     for warning in ("PytestUnhandledThreadExceptionWarning", "PytestUnraisableExceptionWarning"):

@@ -84,6 +84,9 @@ class Counts(NamedTuple):
     matrix: np.ndarray
     names: list[str]
 
+    def __repr__(self) -> str:
+        return f"Counts(matrix{list(self.matrix.shape)}, names={self.names[:3]} ...)"
+
     def frame(self) -> Any:
         """The same as a DataFrame; raises ImportError where pandas is not installed."""
         import pandas  # type: ignore[import-untyped]  # noqa: PLC0415 (which need not be installed)

@@ -271,10 +271,16 @@ def test_a_searcher_streams_awaits_and_leaves_no_search_running():
     assert not searcher.searching
 
 
-def test_what_python_shows_of_results_is_short():
+def test_what_python_shows_of_results_is_short(tmp_path):
     result = merino.Searcher(hash_mb=1).search("startpos", depth=1)
-    match = merino.play_match("default", games=2, time_control=merino.TimeControl(nodes=20))
-    for shown in (merino.explain("startpos"), merino.load_evaluation(), result, merino.Position(), match):
+    match = merino.play_match(
+        "default", games=2, time_control=merino.TimeControl(nodes=20), pgn=(pgn := tmp_path / "g.pgn")
+    )
+    player, nodes = next(merino.read_games(pgn)).tags["White"], merino.Limits(nodes=100)
+    of_games = [*merino.read_games(pgn), *merino.annotate(pgn, nodes, judge="terms")]
+    of_games += [of_games[-1].moves[0], merino.profile(pgn, player, judge="terms")]
+    board = merino.explain("startpos"), merino.load_evaluation(), merino.Position(), merino.counts(["startpos"] * 50)
+    for shown in (*of_games, *board, result, match):
         assert len(repr(shown)) < 500 and " object at " not in repr(shown)
 
 

@@ -70,6 +70,9 @@ class GameSource:
     moves: tuple[str, ...]  # coordinates from the starting position
     fault: str = ""
 
+    def __repr__(self) -> str:
+        return f"GameSource({self.label!r}, {len(self.moves)} plies, {self.fault or self.result!r})"
+
     @property
     def label(self) -> str:
         """Who plays whom: "Morphy - Anderssen"."""

@@ -120,6 +120,9 @@ class AnnotatedGame:
     is_whole: bool = True
     judging: str = ""  # who judged it, and how long
 
+    def __repr__(self) -> str:
+        return f"AnnotatedGame({self.source!r})"
+
     def as_json(self) -> dict[str, Any]:
         """The game with its annotated moves; a faulty one has none, but its `fault`."""
         position, found = self.source.start.copy(), []

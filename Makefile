@@ -114,7 +114,7 @@ $(RUN):
 	@sh tools/make_venv.sh $(VENV) $(PYTHON)
 
 $(INSTALLED): pyproject.toml $(RUN)
-	@echo "Installing Merino and what it needs into $(VENV)"
+	@echo "Installing Merino into $(VENV). pip says nothing while it fetches numba and NumPy, some 90 MB: a minute, perhaps"
 	@$(PIP) install --editable .
 	@touch $@
 

@@ -210,7 +210,7 @@ class Session:
         limits = replace(limits, search_moves=advice.moves) if advice else limits
         found = think(runtime.searcher, self.position, limits, display, lambda: self.is_stop_requested(is_analysis))
         runtime.searcher.tablebases = None
-        for line in filter(None, map(runtime.broken, (fault, tables and tables.fault))):
+        for line in filter(None, map(runtime.broken, (fault, tables.fault if tables else None))):
             self.say_wrapped(f"{line}.")
         return found
 

@@ -79,7 +79,7 @@ IN_FILES = 15.0  # seconds for both where lines cannot be rewritten
 class LiveLine:
     """One line on `stream` (standard error if None). If that is not a terminal, each text is a line of its own.
 
-    A context; its end clears the line.
+    As a context it clears the line at its end.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:

@@ -263,7 +263,7 @@ AS_MODULE = "runpy.run_module('engine', run_name='__main__', alter_sys=True)"
         (AS_MODULE, "merino.app.shell.cli"),
         (AS_MODULE, "merino.engine.uci.commands"),
         (AS_MODULE, "merino.app.shell.commands"),
-        (AS_MODULE, "numba"),
+        (AS_MODULE, "numpy"),
     ],
 )
 def test_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(start, module):

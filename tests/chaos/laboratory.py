@@ -41,7 +41,7 @@ def code_in_use() -> list[Path]:
     """The files of compiled code that this process has used; those that every command may need are among them."""
     warm_up()
     files = (each.file(kinds) for each in ENTRIES if each.is_ours for kinds in each.signatures)
-    return [path for path in files if path]
+    return list(filter(None, dict.fromkeys(files)))  # a set of terms that is read again has the code of the first
 
 
 class FaultError(Exception):

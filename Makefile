@@ -15,9 +15,12 @@ INSTALLED_RELEASE := $(VENV)/installed-release
 # The tests start Python some hundred times: it keeps its bytecode for the next one, whatever the environment says.
 test: export PYTHONDONTWRITEBYTECODE :=
 
+# The levels of the processor for which a release has compiled code.
+LEVELS := $(if $(filter x86_64 AMD64,$(shell uname -m)),--level=x86-64-v2 --level=x86-64-v3,this)
+
 .DEFAULT_GOAL := $(if $(EXE),engine,help)
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs engine test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve fuzz-pgn mutants additions truth lint bench perft dist warmup clean
+.PHONY: help run explorer docs engine test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve fuzz-pgn mutants additions truth lint bench perft dist try-pythons bundle warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -97,10 +100,20 @@ bench: warmup ## measure the speed of everything, search, learning and tuning (a
 perft: $(INSTALLED) ## check move generation at length: published counts, and random games against python-chess
 	@$(RUN) -m benchmarks.perft_suite $(ARGS)
 
-dist: $(INSTALLED_RELEASE) ## write wheel and sdist to dist, and check what they say of themselves
-	@rm -rf dist
-	@$(RUN) -m build --outdir dist
+dist: $(INSTALLED_RELEASE) ## write sdist and wheel, with compiled code, to dist, and check what they say of themselves
+	@rm -rf dist build/code
+	@for level in $(LEVELS); do $(RUN) -m merino warmup play --quiet --into build/code $${level#this}; done
+	@$(RUN) -m build --outdir dist --sdist
+	@$(RUN) -m build --outdir dist --wheel
 	@$(RUN) -m twine check --strict dist/*
+
+try-pythons: ## install the wheel of dist for each Python there is, and let it play from an empty home
+	@for python in $(PYTHON); do $$python -m venv --clear build/try 2>/dev/null || continue; \
+	    build/try/bin/pip --quiet --disable-pip-version-check install dist/*.whl; \
+	    $$python tools/try_bundle.py --command build/try/bin/merino --way "$$($$python --version)"; done
+
+bundle: dist ## write a folder that plays wherever it is unpacked, as dist/merino-*.zip and .tar.zst
+	@$(RUN) -m tools.make_bundle $(ARGS)
 
 warmup: $(INSTALLED) ## compile all parts ahead, some minutes, once; the result is kept in the user's cache folder
 	@$(RUN) -m merino warmup

@@ -4,6 +4,7 @@ All but one test run it without compiling.
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -22,12 +23,17 @@ import numpy
 import pytest
 
 import merino
+from tools import make_bundle
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 # How a workflow of GitHub names the repository and the tag that it builds.
 RELEASE = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITORY": "owner/merino", "GITHUB_REF_NAME": "v1"}
+CODE = Path("0123456789abcdef/f.code")  # a file of compiled code, as `make dist` makes them
+LAUNCHER = """#!/bin/sh
+for word; do printf '%s|' "$word"; done
+"""
 
 
 class Installed(NamedTuple):
@@ -65,6 +71,9 @@ def wheel(tmp_path_factory):
     source, target = tmp_path_factory.mktemp("source") / "merino", tmp_path_factory.mktemp("wheel")
     leftovers = (".*", "build", "dist", "*.egg-info", "__pycache__")
     shutil.copytree(ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(*leftovers))
+    code = source / "build" / "code" / "cache" / CODE
+    code.parent.mkdir(parents=True)
+    code.write_bytes(b"compiled")
     pip("wheel", "--no-deps", "--wheel-dir", target, source, cwd=target, **RELEASE)
     (path,) = target.glob("*.whl")
     return path
@@ -107,7 +116,28 @@ def test_wheel_holds_every_source_and_all_data_and_nothing_else(wheel):
     kinds = (".py", ".pyi", ".txt", ".toml", ".json", ".net", ".typed", ".html", ".css", ".js")
     package = {path.relative_to(ROOT) for path in (ROOT / "merino").rglob("*") if path.suffix in kinds}
     data = {path.relative_to(ROOT) for path in (ROOT / "weights").iterdir()}
-    assert names == package | {Path("merino") / path for path in data}
+    assert names == package | {Path("merino") / path for path in (*data, Path("code/cache") / CODE)}
+    assert "-py3-none-" in wheel.stem and wheel.stem.endswith(platform.machine().lower()), "code is for a system"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a launcher for a shell")
+@pytest.mark.parametrize("is_old", [False, True])
+def test_the_command_of_a_bundle_starts_its_python_where_the_processor_suffices(tmp_path, is_old):
+    folder, facts = tmp_path / "a place", tmp_path / "cpuinfo"
+    python = folder / "python" / "bin" / "python3"
+    python.parent.mkdir(parents=True)
+    python.write_text(LAUNCHER)
+    facts.write_text(f"vendor : x\nflags\t\t: fpu {'ssse3' if is_old else 'sse4_2'} avx\n")
+    (folder / "merino").write_text(make_bundle.LAUNCHER.replace("/proc/cpuinfo", f"'{facts}'"))
+    for path in (python, folder / "merino"):
+        path.chmod(0o755)
+    (tmp_path / "link").symlink_to(Path("a place") / "merino")
+    done = subprocess.run([tmp_path / "link", "go", "depth 1"], env={}, capture_output=True, text=True, check=False)
+    assert done.returncode == is_old
+    if is_old:
+        assert "too old" in done.stderr
+    else:
+        assert done.stdout.startswith("-I|-c|") and done.stdout.endswith(f"|{folder}/merino|go|depth 1|")
 
 
 def test_metadata_say_what_users_and_installers_ask(wheel):

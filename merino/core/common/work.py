@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from multiprocessing.util import Finalize
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -258,12 +259,16 @@ def ordered(
                 return
             are_all_handed_out = at_once is not None and unfinished and unfinished[0] is futures[0]
             awaited = unfinished if are_all_handed_out else [futures[0]]
-            until(lambda seconds, awaited=awaited: wait(awaited, seconds, FIRST_COMPLETED).done)
+            until(partial(_one_has_ended, awaited))
             if not are_all_handed_out:
                 yield futures.popleft().result()
     finally:
         for future in futures:
             future.cancel()
+
+
+def _one_has_ended(futures: list[Future[Result]], seconds: float) -> bool:
+    return bool(wait(futures, seconds, FIRST_COMPLETED).done)
 
 
 def in_order(

@@ -1,10 +1,13 @@
 """Positions for the tests: some with a name, and random ones, the same on each run, from playouts or thrown men."""
 
+import io
 import random
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
 import chess
+import chess.pgn
 import numpy as np
 
 from merino.core.board.fen import parse_fen
@@ -32,6 +35,14 @@ def random_game(draw: random.Random, board: chess.Board, plies: int) -> Iterator
         move = draw.choice(special if special and draw.random() < 0.5 else moves)
         yield move
         board.push(move)
+
+
+def games_in(pgn: str | Path) -> list[chess.pgn.Game]:
+    """The games of a text or a file as python-chess reads them, which finds no fault."""
+    file = io.StringIO(pgn if isinstance(pgn, str) else pgn.read_text(encoding="utf-8"))
+    games = list(iter(lambda: chess.pgn.read_game(file), None))
+    assert not any(game.errors for game in games)
+    return games
 
 
 def start_board(draw: random.Random, chess960: bool) -> chess.Board:

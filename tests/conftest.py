@@ -81,11 +81,11 @@ def _simulated_card() -> None:
 def shell(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """Run `merino` with these words in this process: what it prints, read if that is JSON, or its error."""
 
-    def run(*words: str, status: int = 0) -> Any:
+    def run(*words: object, status: int = 0) -> Any:
         from merino.app.shell.cli import main  # noqa: PLC0415 (the tests are found faster without)
 
         capsys.readouterr()
-        assert main([*words]) == status
+        assert main([*map(str, words)]) == status
         heard = capsys.readouterr()
         return heard.err if status else json.loads(heard.out) if "--json" in words else heard.out
 

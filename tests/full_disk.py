@@ -6,6 +6,11 @@ from tempfile import TemporaryFile
 from typing import Any
 
 
+def no_room(*_: object) -> Any:
+    """What a call comes to that finds no room."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 class FullDisk:
     """A file, a temporary one unless it is given, that takes so many more bytes."""
 
@@ -17,7 +22,7 @@ class FullDisk:
 
     def write(self, content: Any) -> int:
         if not self._room:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            no_room()
         written: int = self._file.write(content[: self._room])
         self._room -= written
         return written

@@ -21,7 +21,7 @@ from distributed import Client, Security
 
 from merino.app.shell.cli import main
 from merino.core.common.files import lock
-from merino.core.common.work import Needs, RunName, WorkError, at_work, stop_here, threads
+from merino.core.common.work import Needs, WorkError, threads
 from merino.eval.families import default, load_net
 from merino.eval.linear import own_file, sets
 from merino.eval.net import family, play
@@ -100,11 +100,10 @@ def test_processes_of_this_machine_open_no_door_to_others(local: connection.Clus
     ("address", "is_open"),
     [("tcp://a:1", True), ("a:1", True), ("ws://a:1", True), ("tls://a:1", False), ("local:2", False)],
 )
-def test_an_open_scheduler_is_called_so(address: str, is_open: bool, monkeypatch, capsys) -> None:
+def test_an_open_scheduler_is_called_so(address: str, is_open: bool, monkeypatch, shell) -> None:
     monkeypatch.setattr(cluster_command, "session", Mock(side_effect=lambda *_: nullcontext(Mock())))
     monkeypatch.setattr(cluster_command, "_show", lambda found, games: 0)
-    assert main(["cluster", address]) == 0
-    assert ("is open: who reaches its ports can run any program" in capsys.readouterr().out) == is_open
+    assert ("is open: who reaches its ports can run any program" in shell("cluster", address)) == is_open
 
 
 @pytest.mark.parametrize("text", ["", "local", "local:0", "local:x", "tcp://host", "host:0", "host:70000", "a b:1"])
@@ -113,10 +112,9 @@ def test_a_faulty_cluster_address_is_refused_with_an_example(text: str, capsys: 
     assert f"'{text}' is not tcp://HOST:PORT of a Dask scheduler, or local:N" in capsys.readouterr().err
 
 
-def test_cluster_and_concurrency_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cluster_and_concurrency_exclude_each_other(shell) -> None:
     for words in (["match", "a", "b"], ["selfplay", "2"], ["spsa", "tune", "x.toml"]):
-        assert main([*words, "--cluster", "local:2", "--concurrency", "2"]) == 2
-        assert "not allowed with argument" in capsys.readouterr().err
+        assert "not allowed with argument" in shell(*words, "--cluster", "local:2", "--concurrency", "2", status=2)
 
 
 def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,19 +182,6 @@ def test_a_net_lays_out_its_own_arrays_where_it_is_sent() -> None:
     assert again._numbers[play.INPUTS] == again._arrays[0].ctypes.data != net._numbers[play.INPUTS]
 
 
-def test_a_run_that_was_stopped_from_elsewhere_ends_its_work() -> None:
-    name = RunName("elsewhere", 77)
-    with at_work(name) as run:
-        assert run is not None
-        stopping = threading.Thread(target=stop_here, args=(name,))
-        stopping.start()
-        while not run.is_stopped:
-            pass
-    stopping.join()
-    with at_work(name) as run:
-        assert run is None
-
-
 def test_openings_that_only_this_process_has_are_sent(tmp_path: Path) -> None:
     book = tmp_path / "book.epd"
     moved = ("4P3/8/PPPP1PPP", "3P4/8/PPP1PPPP", "2P5/8/PP1PPPPP", "1P6/8/P1PPPPPP")
@@ -209,12 +194,6 @@ def test_openings_that_only_this_process_has_are_sent(tmp_path: Path) -> None:
         book.unlink(missing_ok=True)
     executor.shutdown()
     assert lines(found) == wanted
-
-
-def test_processes_play_the_games_of_threads_in_their_order(local: connection.ClusterSession) -> None:
-    config = MatchConfig(players(), NODES, seed=4)
-    wanted = lines(list(runner.play_match(config, 11, 2, 1)))
-    assert lines(list(runner.play_match(config, 11, 2, 1, local.executor))) == wanted
 
 
 def test_sprt_on_a_cluster_stops_after_the_same_games_as_here(local: connection.ClusterSession, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from merino.core.common import files
 from merino.eval import evaluation, families
+from tests.full_disk import no_room
 from tests.pipes import named_pipes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -152,10 +153,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(owner, step, tmp_path,
     path = tmp_path / "file"
     files.write_whole(path, b"old")
 
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(owner, step, full)
+    monkeypatch.setattr(owner, step, no_room)
     with pytest.raises(OSError, match="No space left") as caught:
         files.write_whole(path, b"new")
     assert caught.value.filename == str(path)

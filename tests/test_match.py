@@ -4,7 +4,6 @@ import json
 import pickle
 import random
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -17,7 +16,6 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell.cli import main
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common import command
 from merino.core.common import work as runs
@@ -116,14 +114,6 @@ def test_an_error_of_a_board_is_raised_and_the_match_over(monkeypatch):
     assert not runs._here.runs
 
 
-def test_a_board_that_has_played_plays_a_game_as_a_fresh_one_does():
-    config, flag = terms_of(600), np.zeros(1, dtype=np.uint64)
-    opening = config.source().opening(3)
-    for number in (6, 7):
-        fresh = engines.board_of(config, flag).play(number, opening, number % 2 == 0)
-        assert fresh == played(1, nodes=600, games=8)[number]
-
-
 def test_games_from_any_number_on_are_those_of_the_whole_match():
     config = terms_of(NODES)
     for first in (1, 2, 5):
@@ -173,19 +163,16 @@ def test_an_opening_that_no_try_makes_ends_no_match(monkeypatch):
     [
         ("no-such-file.txt", "'no-such-file.txt' is neither a weights file nor a program; 'merino match -h' shows"),
         ("aspiration_window=9999", "aspiration_window = 9999 is outside"),
-        ("no_parameter=3", "there is no search parameter or weight 'no_parameter'"),
         ("VAL_N=99999", "VAL_N = 99999 is outside"),
         ("VAL_K=1", "there is no search parameter or weight 'VAL_K'; did you mean"),
         ("razor_depth=deep", "razor_depth = 'deep' is not a whole number"),
-        ("default,Threads=2", "'Threads'; did you mean 'threads'?"),
         ("evalfile=gen12", "'evalfile'; did you mean 'EvalFile'?"),
         ("default,razor_depth=2,razor_depth=3", "'razor_depth' is set twice"),
         ("default,option.Hash=5", "'option.Hash'; did you mean 'hash'?"),
     ],
 )
-def test_a_player_that_cannot_be_is_refused(player, complaint, capsys):
-    assert main(["match", "default", player]) == 2
-    assert complaint in capsys.readouterr().err
+def test_a_player_that_cannot_be_is_refused(player, complaint, shell):
+    assert complaint in shell("match", "default", player, status=2)
 
 
 def test_a_mistyped_player_is_answered_with_the_nearest_file_of_its_folder(tmp_path):
@@ -199,12 +186,6 @@ def test_a_player_may_be_an_evaluation_that_comes_with_merino():
     full, net = read_player("full,nodestime=500"), read_player("gen12")
     assert isinstance(full, OwnPlayer) and full.evaluation.identity["terms"] == "full"
     assert isinstance(net, OwnPlayer) and not net.evaluation.has_terms
-
-
-def test_a_program_named_by_its_whole_path_is_an_engine_and_no_weights_file():
-    player = read_player(f"{sys.executable},option.Skill Level=5,name=other")
-    assert isinstance(player, OtherPlayer)
-    assert player.command == (sys.executable,) and player.options == {"Skill Level": "5"}
 
 
 def test_a_player_takes_weights_and_search_parameters_inline():
@@ -231,11 +212,6 @@ def test_the_text_of_a_player_is_refused_below_the_command_line_too():
 )
 def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits, nodes):
     assert TimeControl(**limits).or_default() == TimeControl(nodes, limits.get("depth"))
-
-
-def test_equal_players_draw_a_match(capsys):
-    assert main(["match", "default", "default", "--games", "4", "--nodes", "100", "--concurrency", "1"]) == 0
-    assert "Penta | [0, 0, 2, 0, 0]" in capsys.readouterr().out
 
 
 def test_the_conditions_are_those_that_each_player_has():

@@ -41,19 +41,6 @@ def test_elo_and_score_are_inverse_and_a_clean_score_is_infinite():
     assert statistics.elo_of(10 / 11) == pytest.approx(400)
 
 
-def test_the_variance_of_wins_and_losses_alone_is_that_of_a_coin():
-    number, mean, variance = statistics.moments(np.array([300, 0, 700]))
-    assert (int(number), float(mean)) == (1000, pytest.approx(0.7, abs=1e-6))
-    assert float(variance) == pytest.approx(0.7 * 0.3, rel=1e-4)
-
-
-def test_without_draws_the_llr_is_that_of_two_coins():
-    wins, losses, elo0, elo1 = 520, 480, -20.0, 20.0
-    closed = wins * math.log(statistics.score_of(elo1) / statistics.score_of(elo0))
-    closed += losses * math.log((1 - statistics.score_of(elo1)) / (1 - statistics.score_of(elo0)))
-    assert float(statistics.llr(np.array([losses, 0, wins]), elo0, elo1, LOGISTIC)) == pytest.approx(closed, abs=0.01)
-
-
 @pytest.mark.parametrize("model", list(statistics.Model))
 def test_the_llr_turns_its_sign_with_the_players(model):
     counts = np.array([3, 20, 50, 28, 7])
@@ -67,11 +54,6 @@ def test_the_llr_of_lopsided_results_is_finite_and_on_their_side(counts, model):
     ratio = float(statistics.llr(np.array(counts), -5, 5, model))
     side = sum(count * (index - 2) for index, count in enumerate(counts))
     assert math.isfinite(ratio) and ratio * side >= 0
-
-
-def test_pairs_that_cancel_out_narrow_the_error():
-    pairs, games = np.array([0, 10, 80, 10, 0]), np.array([80, 40, 80])
-    assert statistics.estimate(pairs).elo_error < statistics.estimate(games).elo_error / 2
 
 
 def test_the_likelihood_of_superiority_is_that_of_wins_against_losses():
@@ -138,13 +120,6 @@ def test_a_wilson_interval_is_two_deviations_wide_and_covers_95_of_100(of):
 @pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.776), (10, 2.228), (30, 2.042), (10**6, 1.95996)])
 def test_the_quantile_of_student_is_the_one_in_tables(freedom, quantile):
     assert statistics.t_95(freedom) == pytest.approx(quantile, rel=0.003)
-
-
-def test_a_simulated_distribution_has_the_strength_asked_for():
-    shares = shares_for(SHAPES["few draws"], 35.0, LOGISTIC)
-    assert statistics.elo_of(float(shares @ np.linspace(0, 1, 5))) == pytest.approx(35)
-    counts = shares_for(SHAPES["few draws"], 35.0, NORMALIZED) * 1e9
-    assert statistics.estimate(counts).normalized == pytest.approx(35, abs=1e-3)
 
 
 @pytest.mark.parametrize("model", list(statistics.Model))

@@ -11,7 +11,6 @@ from merino.lab.tune.methods import (
     estimate,
     gain_over,
     initial_state,
-    intervals,
     next_pair,
     number_of,
 )
@@ -238,13 +237,6 @@ def test_the_gain_over_the_start_is_that_of_the_curve(method):
     assert at == pytest.approx(80, abs=12)
     assert gain.mean == pytest.approx(80**2 / (2 * BETA * 700**2), rel=0.5)
     assert gain.low < gain.mean < gain.high
-
-
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_intervals_hold_the_estimate_and_stay_within_the_bounds(method):
-    settings, state, _ = tune_of(method.name, 9, 0, 10, 4, 200, 0.5)
-    low, high = intervals(settings, state)
-    assert np.isnan(low[0]) if method.deviations is None else 0 <= low[0] < 9 < high[0] == 10
 
 
 def test_integers_are_right_on_average_and_never_of_the_wrong_sign():

@@ -25,6 +25,7 @@ from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.families import default
 from merino.lab.people import drill, games
 from merino.study.errors import StudyError
+from tests.boards import games_in
 from tests.judges import judge_from
 from tests.pipes import pipe_with
 
@@ -49,11 +50,10 @@ def exercise(fen: str = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", solution: str = 
     )
 
 
-def test_games_become_exercises_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_become_exercises_that_are_kept(tmp_path: Path, shell) -> None:
     path = tmp_path / "mine.pgn"
     path.write_text(GAME)
-    assert main(["drill", str(path), "--player", "me", "--list", "--json", "--quiet"]) == 0
-    listed = json.loads(capsys.readouterr().out)
+    listed = shell("drill", path, "--player", "me", "--list", "--json", "--quiet")
     assert listed and {"fen", "played", "solution", "kind", "loss"} <= set(listed[0])
     for one in listed:
         board = chess.Board(one["fen"])
@@ -61,11 +61,11 @@ def test_games_become_exercises_that_are_kept(tmp_path: Path, capsys: pytest.Cap
         assert one["loss"] >= 0.1 and one["game"] == 1
     assert [one["kind"] for one in listed] == ["mate missed"]
     kept = (tmp_path / "mine.pgn.drill.json").read_bytes()
-    assert main(["drill", str(path), "--player", "me", "--list", "--quiet"]) == 0
-    assert listed[0]["solution"] in capsys.readouterr().out
+    assert listed[0]["solution"] in shell("drill", path, "--player", "me", "--list", "--quiet")
     assert (tmp_path / "mine.pgn.drill.json").read_bytes() == kept
-    assert main(["drill", str(path), "--player", "You", "--list", "--quiet", "--progress", str(tmp_path / "y")]) == 1
-    assert "no exercises: 1 game of 'You'" in capsys.readouterr().err
+    assert "no exercises: 1 game of 'You'" in shell(
+        "drill", path, "--player", "You", "--list", "--quiet", "--progress", tmp_path / "y", status=1
+    )
 
 
 @pytest.fixture
@@ -201,12 +201,11 @@ def test_a_player_spelt_with_other_capitals_goes_on_with_the_practice(tmp_path, 
     assert first is not None and again is not None and again.cards == first.cards and again.cards
 
 
-def test_exports_report_how_many_exercises_they_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports_report_how_many_exercises_they_have(tmp_path: Path, capsys: pytest.CaptureFixture[str], shell) -> None:
     (path := tmp_path / "mine.pgn").write_text(GAME)
     study, cards = tmp_path / "study.pgn", tmp_path / "cards.txt"
     command = ["drill", str(path), "--player", "Me", "--pgn", str(study), "--anki", str(cards)]
-    assert main(command) == 0
-    assert capsys.readouterr().out == f"Exercises: 1, in '{study}'.\nExercises: 1, in '{cards}'.\n"
+    assert shell(*command) == f"Exercises: 1, in '{study}'.\nExercises: 1, in '{cards}'.\n"
     assert study.read_text().count("[FEN ") == 1 and "mate missed" in cards.read_text()
     assert main([*command, "--quiet"]) == 0 and capsys.readouterr().out == ""
 
@@ -296,29 +295,21 @@ def test_an_exercise_may_castle_as_only_chess960_does() -> None:
     one = replace(exercise("4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1", "O-O"), refutation=("Kd7",))
     assert drill.Exercise.from_json(one.as_json()) == one
     assert drill.hint_for(one) == "It moves the piece on e1."
-    game = chess.pgn.read_game(io.StringIO(drill.as_pgn([one])))
-    assert game is not None and not game.errors
+    (game,) = games_in(drill.as_pgn([one]))
     assert [node.san() for node in game.variations] == ["O-O", "h3"]
-
-
-def test_exercises_are_exported_as_other_programs_read_them() -> None:
-    one = exercise()
-    game = chess.pgn.read_game(io.StringIO(drill.as_pgn([one])))
-    assert game is not None and not game.errors and game.board().fen() == one.fen
-    assert [node.san() for node in game.variations] == ["Ra8#", "h3"] and one.why in game.variations[0].comment
-    lines = drill.as_anki([one]).splitlines()
-    assert lines[0] == "#separator:tab" and lines[-1].count("\t") == 2 and one.fen in lines[-1]
 
 
 def test_what_a_player_of_black_missed_is_exported_whole() -> None:
     fen, reason = "r5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1", 'a {pin} & <b>"two"</b>\tx'
     one = replace(exercise(fen, "Ra1#"), played="h6", number="1...", reason=reason, refutation=("Kf1",))
-    question, answer, tags = drill.as_anki([exercise(), one]).splitlines()[-1].split("\t")
+    head, *_, last = drill.as_anki([exercise(), one]).splitlines()
+    question, answer, tags = last.split("\t")
+    assert head == "#separator:tab"
     assert html.unescape(answer) == one.why.replace("\t", " ") and tags == "merino mate-missed"
     assert fen in question and question.endswith("<br>Black to move; you played h6.")
     assert set(re.findall("<.*?>", question + answer)) == {"<pre>", "</pre>", "<br>"}
-    game = chess.pgn.read_game(io.StringIO(drill.as_pgn([one])))
-    assert game is not None and not game.errors and game.comment == "You played 1...h6. What is better?"
+    (game,) = games_in(drill.as_pgn([one]))
+    assert game.comment == "You played 1...h6. What is better?"
     assert [game.headers[name] for name in ("Event", "Site", "White")] == [
         "Exercise 1: mate missed",
         "game 3",

@@ -1,6 +1,5 @@
 """Feature sets: each block against the same written plainly with python-chess, and the algebra of expressions."""
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -10,7 +9,6 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell.cli import main
 from merino.core.board.fen import parse_fen
 from merino.core.compiled.jit import entry
 from merino.eval.net import blocks, view
@@ -276,23 +274,18 @@ def test_nonsense_is_refused_with_the_reason(expression: str, said: str) -> None
     assert said in str(refused.value)
 
 
-def test_the_command_lists_blocks_and_what_is_active(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features", "ALL+H", THESIS_BOARD, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+def test_the_command_lists_blocks_and_what_is_active(shell) -> None:
+    printed = shell("features", "ALL+H", THESIS_BOARD, "--json")
     assert printed["size"] == 864
     assert printed["blocks"] == [{"name": "ALL", "size": 768, "offset": 0}, {"name": "H", "size": 96, "offset": 768}]
     board = chess.Board(THESIS_BOARD)
     for side, seen in (("white", board), ("black", board.mirror())):
         assert printed[side] == sorted(NAIVE["ALL"](seen) | {768 + index for index in NAIVE["H"](seen)})
-    assert main(["features", "ALL+H", THESIS_BOARD]) == 0
-    lines = capsys.readouterr().out
+    lines = shell("features", "ALL+H", THESIS_BOARD)
     assert "own king on c3" in lines and "other pawn on file a" in lines
 
 
-def test_the_command_takes_the_start_position_and_refuses_nonsense(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features", "KING"]) == 0
-    assert "own king on e1" in capsys.readouterr().out
-    assert main(["features", "KING+"]) == 2
-    assert "an operator is missing" in capsys.readouterr().err
-    assert main(["features", "KING", "no position"]) == 1
-    assert "Traceback" not in capsys.readouterr().err
+def test_the_command_takes_the_start_position_and_refuses_nonsense(shell) -> None:
+    assert "own king on e1" in shell("features", "KING")
+    assert "an operator is missing" in shell("features", "KING+", status=2)
+    assert "Traceback" not in shell("features", "KING", "no position", status=1)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.app.shell.cli import main
 from merino.eval.net.network import Shape
 from merino.lab.nets import gpu, gradient, training
 from merino.learn.request import TrainingError
@@ -100,10 +99,9 @@ def test_more_summands_than_a_card_has_memory_for_are_refused() -> None:
     gpu.GpuGradient(gradient.Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), 64)
 
 
-def test_without_a_card_the_command_says_what_it_needs(tmp_path, monkeypatch, capsys) -> None:
+def test_without_a_card_the_command_says_what_it_needs(tmp_path, monkeypatch, shell) -> None:
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)
     out = tmp_path / "n.net"
-    assert main(["train", "not/read.bin", "--gpu", "--hidden", "8", "--out", str(out)]) == 1
-    printed = capsys.readouterr().err
+    printed = shell("train", "not/read.bin", "--gpu", "--hidden", "8", "--out", out, status=1)
     assert "train: no NVIDIA graphics card can be used" in printed and "pip install 'merino-chess[gpu]'" in printed
     assert not out.exists()

@@ -191,14 +191,6 @@ def test_a_step_of_adam_is_the_one_of_the_paper() -> None:
     assert (np.abs(moved) > most).sum() > 2
 
 
-@pytest.mark.parametrize("shape", [network.Shape("ALL", 16), network.Shape("H+MC", 16, 8)], ids=str)
-def test_threads_change_nothing(shape: network.Shape) -> None:
-    settings = training.TrainingSettings(shape, epochs=2, batch=64)
-    nets = [training.Trainer(sample(), settings, threads=threads).run().network for threads in (1, 3)]
-    for name, array in nets[0].weights.items():
-        assert np.array_equal(array, nets[1].weights[name]), name
-
-
 def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
     shape = network.Shape("ALL", 8, piece_values=True)
     settings = training.TrainingSettings(
@@ -280,19 +272,6 @@ def test_a_start_whose_weights_would_be_lost_is_refused(known: str, wanted: str,
     assert starting.fault_of_part(network.parse_shape(known), network.parse_shape(wanted))
     with pytest.raises(TrainingError, match=re.escape(said)):
         starting.layers_of(random_net(network.parse_shape(known)), network.parse_shape(wanted), 1)
-
-
-def test_each_output_learns_from_positions_with_its_number_of_men() -> None:
-    layout, objective = Layout(network.Shape("H", 16, outputs=8)), Objective(0.3, 200.0, 2.6)
-    vector = weights_of(layout)
-    with ThreadPoolExecutor(1) as pool:
-        gradient = Gradient(layout, pool, 1, 64)
-        for record in sample()[:20]:
-            gradient.add_up(vector, np.array([record]), np.array([0]), layout.options(objective))
-            slopes = layout.views(gradient.whole())
-            men = int(record["occupied"]).bit_count()
-            assert np.flatnonzero(np.abs(slopes["output"]).sum(axis=1)).tolist() == [(men - 1) // 4]
-            assert np.flatnonzero(slopes["output_bias"]).tolist() == [(men - 1) // 4]
 
 
 def test_a_net_learns_what_pieces_are_worth() -> None:
@@ -457,7 +436,6 @@ def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--hidden", "x"], 2, "--hidden"),
         (["--hidden", "9999"], 1, "neurons"),
         (["--hidden", "9" * 5000], 2, "--hidden"),
         (["--hidden", "8", "--shape", "ALL -> 8 -> 1"], 2, "--shape says all of the shape"),

@@ -1,6 +1,5 @@
 """Generations of nets: played, trained and proved, resumed, refused, reported; only a net that has won is the best."""
 
-import json
 import re
 import shlex
 import sys
@@ -512,15 +511,14 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault:
         night_command.run_night([*words, "--state", str(tmp_path / "run")])
 
 
-def test_pictures_of_a_night_are_drawn(played, capsys) -> None:
+def test_pictures_of_a_night_are_drawn(played, shell) -> None:
     pytest.importorskip("matplotlib")
     run, state = played
     endless = replace(state.rounds[0], elo=np.inf, elo_error=np.inf, from_start=np.inf, from_start_error=np.inf)
     for picture in plots.NIGHT_PICTURES.values():
         for some in ((endless, state.rounds[1]), ()):
             assert draw(replace(state, rounds=some), picture, ".svg").lstrip().startswith(b"<?xml")
-    assert main(["plot", str(run), "--out", str(run.parent / "drawn")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(plots.NIGHT_PICTURES)
+    assert len(shell("plot", run, "--out", run.parent / "drawn").splitlines()) == len(plots.NIGHT_PICTURES)
 
 
 def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
@@ -630,13 +628,11 @@ def test_every_net_of_a_long_ladder_is_drawn() -> None:
     assert len({(line[0].get_color(), line[0].get_linestyle()) for line in lines}) == len(rungs)
 
 
-def test_a_night_is_reported_as_text_and_as_one_object(tmp_path, winning: None, capsys) -> None:
+def test_a_night_is_reported_as_text_and_as_one_object(tmp_path, winning: None, shell) -> None:
     words = ["night", *WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run")]
-    assert main(words) == 0
-    text = capsys.readouterr().out
+    text = shell(*words)
     assert "nodes a second" in text and "from gen12" in text
-    assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = shell(*words, "--json")
     assert set(found) == {"best", "generations"} and Path(found["best"]).exists()
     (generation,) = found["generations"]
     assert set(generation) >= {"positions", "elo", "elo_error", "hours"}

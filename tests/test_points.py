@@ -1,6 +1,5 @@
 """Point values: the vectors are those of the rule, the fit finds what made the results, the intervals are honest."""
 
-import io
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +14,7 @@ import pytest
 from merino.formats.pgn_games import read_games
 from merino.lab.points import report, values
 from merino.lab.points.games import DRAW, PIECES, Draws, Vectors, joined, vectors_of_games
+from tests.boards import games_in
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
 TRUE_WEIGHTS = np.array([0.6, 1.5, 1.7, 2.6, 5.0])
@@ -97,9 +97,7 @@ def test_vectors_of_our_own_games_are_those_of_python_chess() -> None:
     plain = extracted(text)
     rich, _ = vectors_of_games(read_games(text.encode()), features=True, phase=True)
     columns = np.column_stack([rich.columns, rich.phase])
-    file = io.StringIO(text)
-    for number in range(plain.games):
-        game = chess.pgn.read_game(file)
+    for number, game in enumerate(games_in(text)):
         assert [tuple(row) for row in plain.differences[plain.game == number].tolist()] == by_the_rule(game, material)
         assert [tuple(row) for row in columns[rich.game == number].tolist()] == by_the_rule(game, all_of)
         assert plain.results[number] == {"0-1": 0, "1/2-1/2": 1, "1-0": 2}[game.headers["Result"]]
@@ -196,16 +194,6 @@ def test_games_with_colours_exchanged_give_the_same_weights() -> None:
     assert mine == pytest.approx(theirs, abs=1e-9)
 
 
-def test_a_vector_and_its_opposite_share_a_cell() -> None:
-    columns = np.array([[1, 0, -1], [-1, 0, 1], [0, 0, 0], [1, 0, 1]], dtype=np.int8)
-    cells = values.cells_of(columns, np.array([2, 2, 1, 0]))
-    assert cells.cell[0] == cells.cell[1]
-    assert len(cells.table) == 3
-    assert cells.score[0] + cells.score[1] == 1
-    for index, cell in enumerate(cells.cell):
-        assert set(np.abs(cells.table[cell])) == set(np.abs(columns[index]))
-
-
 def test_where_material_always_wins_the_fit_still_ends() -> None:
     differences = np.array([[1, 0, 0, 0, 0], [-1, 0, 0, 0, 0]], dtype=np.int8)
     vectors = Vectors(differences, np.array([0, 1], dtype=np.int32), np.array([2, 0], dtype=np.int8))
@@ -235,14 +223,6 @@ def test_repeating_the_vectors_of_a_game_makes_nothing_more_certain() -> None:
         values.bootstrap(values.cells_of(v.differences, v.outcomes), v, 40, seed=5) for v in (vectors, tripled)
     )
     assert once.std(axis=0) == pytest.approx(thrice.std(axis=0), rel=1e-6)
-
-
-def test_the_same_seed_gives_the_same_intervals_and_another_seed_others() -> None:
-    vectors = made_up(200, seed=4)
-    cells: values.Cells = values.cells_of(vectors.differences, vectors.outcomes)
-    first, again, other = (values.bootstrap(cells, vectors, 20, seed) for seed in (1, 1, 2))
-    assert (first == again).all()
-    assert (first != other).any()
 
 
 def test_the_other_values_are_those_with_draws_treated_the_other_way() -> None:

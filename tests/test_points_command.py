@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,13 +74,10 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["points", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-def as_object(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(shown([*arguments, "--json"], capsys))
+@pytest.fixture
+def points(shell) -> Callable[..., Any]:
+    """What `merino points` shows with these words, read if that is JSON."""
+    return lambda *words: shell("points", *words)
 
 
 @pytest.mark.parametrize(
@@ -139,15 +137,15 @@ def test_sets_are_sorted_and_the_small_ones_left_out() -> None:
         ("player", ["--top", "1"], ["Anand,V"]),
     ],
 )
-def test_games_are_compared_by_their_tags(by: str, options: list[str], labels: list[str], tagged: str, capsys) -> None:
+def test_games_are_compared_by_their_tags(by: str, options: list[str], labels: list[str], tagged: str, points) -> None:
     twice = Path(tagged)
     twice.write_text(twice.read_text() * 2)  # so that each set has something to draw samples from
-    sets = as_object([tagged, "--by", by, "--min-games", "2", "--draws", "half", *options], capsys)
+    sets = points(tagged, "--by", by, "--min-games", "2", "--draws", "half", *options, "--json")
     assert [one["label"] for one in sets] == labels
 
 
-def test_json_has_all_that_is_promised(own: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = as_object([own], capsys)
+def test_json_has_all_that_is_promised(own: str, points) -> None:
+    found = points(own, "--json")
     played = read_games(Path(own).read_bytes())
     vectors, _ = games.vectors_of_games(played)
     assert (found["games"], found["vectors"]) == (len(played), len(vectors))
@@ -161,22 +159,22 @@ def test_json_has_all_that_is_promised(own: str, capsys: pytest.CaptureFixture[s
     assert [one["vectors"] for one in found["score_graph"]["bins"]] == graph.counts.tolist()
 
 
-def test_several_files_are_shown_side_by_side(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_files_are_shown_side_by_side(own: str, tmp_path: Path, points) -> None:
     copy = tmp_path / "copy.pgn.gz"
     copy.write_bytes(gzip.compress(Path(own).read_bytes()))
     files = [own, str(copy)]
-    first, second = as_object(files, capsys)
+    first, second = points(*files, "--json")
     assert (first.pop("label"), second.pop("label")) == ("own.pgn", "copy.pgn.gz")
     assert first == second
-    table = shown(files, capsys)
+    table = points(*files)
     first_words = [line.split()[0] for line in table.splitlines() if line]
     assert all(first_words.count(name) == 3 for name in ("own.pgn", "copy.pgn.gz"))
     assert all(first_words.count(claim.name.split()[0]) >= 2 for claim in CONDITIONS)
     assert "drawn games as half a point" in table
 
 
-def test_the_text_shows_values_conditions_and_graph(own: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text, found = shown([own], capsys), as_object([own], capsys)
+def test_the_text_shows_values_conditions_and_graph(own: str, points) -> None:
+    text, found = points(own), points(own, "--json")
     for name, piece in zip(("Knight", "Bishop", "Rook", "Queen"), "NBRQ", strict=True):
         value, other = (line.split()[1] for line in text.splitlines() if line.startswith(name))
         assert (value, other) == (f"{found['values'][piece]:.0f}", f"{found['other']['values'][piece]:.0f}")
@@ -185,11 +183,11 @@ def test_the_text_shows_values_conditions_and_graph(own: str, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("name", ["rows.txt", "rows.csv", "rows.csv.gz"])
-def test_a_matrix_is_read_back(own: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_matrix_is_read_back(own: str, name: str, tmp_path: Path, points) -> None:
     matrix = tmp_path / name
     for draws in ("skip", "half"):
-        first = as_object([own, "--draws", draws, "--matrix", str(matrix)], capsys)
-        again = as_object([str(matrix), "--draws", draws], capsys)
+        first = points(own, "--draws", draws, "--matrix", str(matrix), "--json")
+        again = points(str(matrix), "--draws", draws, "--json")
         assert again["values"] == pytest.approx(first["values"])
         assert again["alpha"] == pytest.approx(first["alpha"])
         assert again["vectors"] == first["vectors"]
@@ -210,36 +208,21 @@ def test_a_digit_of_another_script_is_no_number_in_a_matrix() -> None:
         games.read_matrix(Path("m.csv"), "0 0 0 0 0 ²\n".encode("latin-1"))
 
 
-def test_phases_are_sets_and_features_have_verdicts(own: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_phases_are_sets_and_features_have_verdicts(own: str, points) -> None:
     arguments = [own, "--by", "phase", "--features", "--min-games", "50"]
-    found = as_object(arguments, capsys)
+    found = points(*arguments, "--json")
     assert [one["label"] for one in found] == ["opening", "middlegame", "endgame"]
     names = [feature["feature"] for feature in found[2]["with_features"]["features"]]
     assert names == list(games.FEATURES)
     assert {feature["verdict"] for feature in found[2]["with_features"]["features"]} <= set(map(str, PointsVerdict))
-    assert shown([own, "--features"], capsys).count("last pawn") == 1
-
-
-def test_the_largest_phases_are_shown_in_their_order(own: str) -> None:
-    vectors, _ = games.vectors_of_games(read_games(Path(own).read_bytes()), phase=True)
-    sources = [games.PointsSource("own", vectors)]
-    played = {
-        label: found.games
-        for label, found in games.sets_of(sources, games.PointsRequest(by=games.By.PHASE, min_games=1))[0]
-    }
-    assert list(played) == ["opening", "middlegame", "endgame"] and len(set(played.values())) == 3
-    for most in (1, 2):
-        shown, left_out = games.sets_of(sources, games.PointsRequest(by=games.By.PHASE, min_games=1, top=most))
-        largest = sorted(played.values(), reverse=True)[:most]
-        assert [label for label, _ in shown] == [label for label in played if played[label] in largest]
-        assert left_out == 3 - most
+    assert points(own, "--features").count("last pawn") == 1
 
 
 @pytest.mark.parametrize(("ending", "beginning"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
-def test_the_score_graph_is_drawn(own: str, ending: str, beginning: bytes, tmp_path, capsys) -> None:
+def test_the_score_graph_is_drawn(own: str, ending: str, beginning: bytes, tmp_path, points) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / f"graph{ending}"
-    shown([own, "--plot", str(picture)], capsys)
+    points(own, "--plot", str(picture))
     content = picture.read_bytes()
     assert content.startswith(beginning)
     assert len(content) > 10_000
@@ -349,19 +332,19 @@ def test_rows_of_a_matrix_are_those_of_the_vectors() -> None:
     assert games.render_matrix(vectors, ".csv") == "P,N,B,R,Q,result,game\n0,0,0,0,0,1,1\n-1,2,0,0,-1,1,1\n"
 
 
-def test_a_file_read_in_pieces_gives_what_it_gives_as_a_whole(own: str, monkeypatch, capsys) -> None:
+def test_a_file_read_in_pieces_gives_what_it_gives_as_a_whole(own: str, monkeypatch, points) -> None:
     asked = [own, "--by", "player", "--min-games", "1", "--result", "1-0"]
-    whole = shown([own, "--json"], capsys), shown([*asked, "--json"], capsys)
+    whole = points(own, "--json"), points(*asked, "--json")
     monkeypatch.setattr("merino.formats.sources.CHUNK", 5000)
-    assert (shown([own, "--json"], capsys), shown([*asked, "--json"], capsys)) == whole
+    assert (points(own, "--json"), points(*asked, "--json")) == whole
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names here")
-def test_games_come_from_a_pipe_or_standard_input_as_well(own: str, capsys, monkeypatch) -> None:
-    expected = as_object([own], capsys)
+def test_games_come_from_a_pipe_or_standard_input_as_well(own: str, points, monkeypatch) -> None:
+    expected = points(own, "--json")
     content = Path(own).read_bytes()
     with pipe_with(content) as out:
-        assert as_object([f"/dev/fd/{out}"], capsys) == expected | {"label": str(out)}
+        assert points(f"/dev/fd/{out}", "--json") == expected | {"label": str(out)}
     with pipe_with(content) as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
-        assert as_object(["-"], capsys) == expected | {"label": "standard input"}
+        assert points("-", "--json") == expected | {"label": "standard input"}

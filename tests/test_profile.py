@@ -1,6 +1,5 @@
 """Profiles: who is meant, what choices show, losses with intervals, openings, mistakes; and the fit of the model."""
 
-import json
 import re
 import tomllib
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN, to_fen
 from merino.core.board.game import Position
 from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, from_toml, people, shown_by
@@ -20,7 +18,6 @@ from merino.engine.search.limits import Limits
 from merino.eval import families, material
 from merino.lab.people import profile
 from merino.lab.people.games import Choices, PlayerGames, choices_of, games_of_player
-from merino.match.statistics import t_95
 from merino.study.errors import StudyError
 from merino.study.judge import TERMS, judge_of
 from tools.fit_people import Shown, as_toml, fit, shown_to
@@ -161,11 +158,11 @@ def test_a_file_without_moves_has_no_games_of_anybody(tmp_path: Path) -> None:
         games_of_player(path, "A")
 
 
-def test_a_profile_of_too_few_moves_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["profile", str(pgn(tmp_path, ("A", "B"))), "--player", "A"]) == 1
-    assert "not enough games: 1 of 'A' have 4 positions" in capsys.readouterr().err
-    assert main(["profile", "no-such.pgn", "--player", "A", "--positions", "59"]) == 2
-    assert "--positions: '59' is not a whole number from 60 on" in capsys.readouterr().err
+def test_a_profile_of_too_few_moves_is_refused(tmp_path: Path, shell) -> None:
+    few = shell("profile", pgn(tmp_path, ("A", "B")), "--player", "A", status=1)
+    wrong = shell("profile", "no-such.pgn", "--player", "A", "--positions", "59", status=2)
+    assert "not enough games: 1 of 'A' have 4 positions" in few
+    assert "--positions: '59' is not a whole number from 60 on" in wrong
 
 
 def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:
@@ -267,10 +264,6 @@ def test_moves_of_one_game_count_together_in_an_interval() -> None:
     assert alone.value == together.value == pytest.approx(0.2)
     assert together.high - together.low == pytest.approx(2**0.5 * (alone.high - alone.low), rel=0.02)
     assert profile.mean_of(values, np.arange(100) % 4) == profile.Interval(alone.value, -1.0, 1.0) and not alone.is_wide
-
-
-def test_quantiles_for_a_few_games_are_those_of_the_tables() -> None:
-    assert [t_95(freedom) for freedom in (4, 5, 10, 30)] == pytest.approx([2.776, 2.571, 2.228, 2.042], rel=3e-3)
 
 
 def test_halves_that_are_alike_rarely_differ_for_sure_also_around_zero() -> None:
@@ -463,13 +456,10 @@ def test_habits_follow_the_rating_between_those_that_were_seen(rating: float, me
     assert found.usual(rating)[COLUMNS.index("check")] == pytest.approx(mean)
 
 
-def test_a_profile_of_twenty_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_of_twenty_games(tmp_path: Path, shell) -> None:
     path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
-    texts = []
-    for words in ([], ["--json"]):
-        assert main(["profile", str(path), "--player", "A", "--quiet", *words]) == 0
-        texts.append(capsys.readouterr().out)
-    text, data = texts[0], json.loads(texts[1])
+    words = ("profile", path, "--player", "A", "--quiet")
+    text, data = shell(*words), shell(*words, "--json")
     assert text.startswith("A, rating 1800: 20 games, 80 moves after the opening, judged by gen13\n")
     assert "Ruy Lopez (C68)" in text and "+20 =0 -0" in text and max(map(len, text.splitlines())) <= 120
     assert "Over time" not in text, "the games are alike"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from merino.app.shell.cli import main
 from merino.eval.families import find_net
 from merino.eval.net.file import load_net
 from merino.eval.net.network import EXAMPLE, NetError, Shape, parse_shape
@@ -29,11 +28,10 @@ def test_a_shape_is_written_as_it_is_read(text: str) -> None:
     assert parse_shape(f" {text.lower().replace('->', '  ->')} ") == SHAPES[text]
 
 
-def test_a_net_shows_the_expression_of_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_net_shows_the_expression_of_its_shape(shell) -> None:
     shape = load_net(find_net("gen13")).shape
     assert parse_shape(str(shape)) == shape
-    assert main(["net", "gen13"]) == 0
-    assert str(shape) in capsys.readouterr().out
+    assert str(shape) in shell("net", "gen13")
 
 
 @pytest.mark.parametrize(
@@ -64,14 +62,11 @@ def test_numbers_of_thousands_of_digits_are_refused_in_a_shape() -> None:
             parse_shape(text.format("9" * 5000))
 
 
-def test_the_command_trains_the_shape_of_an_expression(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_trains_the_shape_of_an_expression(tmp_path: Path, shell) -> None:
     path, out = tmp_path / "p.bin", tmp_path / "n.net"
     path.write_bytes(sample().tobytes())
     words = ["train", str(path), "--out", str(out), "--epochs", "1", "--shape", "all mirrored -> 8 -> 1 x 8"]
-    assert main(words) == 0
-    assert "ALL mirrored -> 8 -> 1 x 8\n" in capsys.readouterr().out
+    assert "ALL mirrored -> 8 -> 1 x 8\n" in shell(*words)
     assert load_net(out).shape == Shape("MIRRORED(ALL)", 8, outputs=8)
-    assert main([*words, "--hidden", "16"]) == 2
-    assert "--shape says all of the shape" in capsys.readouterr().err
-    assert main([*words[:-1], "ALL -> 8"]) == 1
-    assert "train: 'ALL -> 8' is no shape of a net" in capsys.readouterr().err
+    assert "--shape says all of the shape" in shell(*words, "--hidden", "16", status=2)
+    assert "train: 'ALL -> 8' is no shape of a net" in shell(*words[:-1], "ALL -> 8", status=1)

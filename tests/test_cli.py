@@ -20,9 +20,8 @@ from tests.uci_process import PATIENCE, ROOT, run_merino
 MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"
 
 
-def test_help_lists_every_command(capsys):
-    assert main(["help"]) == 0
-    listed = capsys.readouterr().out
+def test_help_lists_every_command(shell):
+    listed = shell("help")
     assert all(f"  {command.usage}" in listed for command in COMMANDS.values())
 
 
@@ -35,7 +34,9 @@ def test_help_for_a_command_is_what_it_says_to_h_and_to_help(name, capsys):
     assert said[0].out
     assert said == [(said[0].out, "")] * 3
     if name not in ("help", *HELP):  # which stands for others
-        assert f"usage: merino {COMMANDS[name].name}" in said[0].out
+        usage, _, examples = said[0].out.partition("\nexample")
+        assert f"usage: merino {COMMANDS[name].name}" in usage and all(len(line) <= 80 for line in usage.splitlines())
+        assert examples.rstrip().splitlines()[-1].startswith("  merino ")
 
 
 def test_help_reaches_the_commands_of_commands_and_those_of_uci(capsys):
@@ -46,9 +47,8 @@ def test_help_reaches_the_commands_of_commands_and_those_of_uci(capsys):
 
 
 @pytest.mark.parametrize("name", ["version", "--version", "-V"])
-def test_version_is_printed(name, capsys):
-    assert main([name]) == 0
-    assert capsys.readouterr().out == f"Merino {about.__version__}\n"
+def test_version_is_printed(name, shell):
+    assert shell(name) == f"Merino {about.__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,10 @@ def test_version_is_printed(name, capsys):
         (["epd", "x", "--depth", "0"], "epd: argument --depth: '0' is not a whole number above 0"),
         (["weights", "x", "y"], "weights: unexpected: y"),
         (["uci", "now"], "uci: unexpected: now; see 'merino uci -h'"),
-        (["clean-cache", "all"], "clean-cache: unexpected: all"),
     ],
 )
-def test_a_wrong_command_line_is_explained_and_ends_with_code_2(arguments, complaint, capsys):
-    assert main(arguments) == 2
-    assert complaint in capsys.readouterr().err
+def test_a_wrong_command_line_is_explained_and_ends_with_code_2(arguments, complaint, shell):
+    assert complaint in shell(*arguments, status=2)
 
 
 @pytest.mark.parametrize(
@@ -80,34 +78,30 @@ def test_a_wrong_command_line_is_explained_and_ends_with_code_2(arguments, compl
         (["epd", str(ROOT / "LICENSE"), "--weights", "/no/such/file"], "epd: cannot read weights file '/no/such/file'"),
     ],
 )
-def test_a_fault_is_explained_and_ends_with_code_1(arguments, complaint, capsys):
-    assert main(arguments) == 1
-    assert complaint in capsys.readouterr().err
+def test_a_fault_is_explained_and_ends_with_code_1(arguments, complaint, shell):
+    assert complaint in shell(*arguments, status=1)
 
 
-def test_perft_prints_the_divide(capsys):
-    assert main(["perft", "2", "8/8/8/8/8/8/6k1/4K2R", "w", "K", "-"]) == 0
-    said = capsys.readouterr().out.splitlines()
+def test_perft_prints_the_divide(shell):
+    said = shell("perft", "2", "8/8/8/8/8/8/6k1/4K2R", "w", "K", "-").splitlines()
     assert said[0] == "h1f1: 3"
     assert said[-3:] == ["", "Nodes searched: 38", ""]
-    assert main(["perft", "1", "4k3/8/8/8/8/8/8/5K1R w H - 0 1"]) == 0
-    assert "f1h1: 1" in capsys.readouterr().out.splitlines(), "castling, which f1g1 would not distinguish from a step"
-    assert main(["perft", "3"]) == 0
-    assert "Nodes searched: 8902" in capsys.readouterr().out
+    assert "f1h1: 1" in shell("perft", "1", "4k3/8/8/8/8/8/8/5K1R w H - 0 1").splitlines(), (
+        "castling, which f1g1 would not distinguish from a step"
+    )
+    assert "Nodes searched: 8902" in shell("perft", "3")
 
 
 @pytest.mark.parametrize("command", ["evaluate", "epd", "explain"])
-def test_positions_may_be_compressed(command, tmp_path, capsys):
+def test_positions_may_be_compressed(command, tmp_path, shell):
     file, line = tmp_path / "positions.epd.gz", f"{MATE_FEN.rsplit(maxsplit=2)[0]} bm Kf8;\n"
     line = line if command == "epd" else f"{MATE_FEN}\n"
     file.write_bytes(gzip.compress(line.encode()))
-    assert main([command, str(file), *(["--depth", "1"] if command == "epd" else [])]) == 0
-    assert capsys.readouterr().out
+    assert shell(command, file, *(["--depth", "1"] if command == "epd" else []))
     other = tmp_path / "positions.epd"
     for content, fault in ((file.read_bytes(), "is compressed"), (line.encode("utf-16"), "is UTF-16 text")):
         other.write_bytes(content)
-        assert main([command, str(other)]) == 1
-        assert capsys.readouterr().err.startswith(f"merino: {command}: '{other}' {fault}")
+        assert shell(command, other, status=1).startswith(f"merino: {command}: '{other}' {fault}")
 
 
 def test_evaluate_names_bad_lines_and_prints_the_others(tmp_path, capsys):
@@ -129,14 +123,12 @@ def test_evaluate_takes_other_weights_and_standard_input(tmp_path):
     assert (done.code, list(done.output), done.errors) == (0, [f"-321\t{MATE_FEN}"], "")
 
 
-def test_weights_shows_the_file_and_every_term_also_of_a_name(capsys):
-    assert main(["weights", str(ROOT / "weights" / "default.txt")]) == 0
-    file, blank, *table = capsys.readouterr().out.splitlines()
+def test_weights_shows_the_file_and_every_term_also_of_a_name(shell):
+    file, blank, *table = shell("weights", ROOT / "weights" / "default.txt").splitlines()
     assert (file, blank) == (str(ROOT / "weights" / "default.txt"), "")
     text = " ".join(" ".join(table).split())
     assert all(f" {term.name} " in text and term.sentence in text for term in registry.TERMS)
-    assert main(["weights", "full"]) == 0
-    file, _, *table = capsys.readouterr().out.splitlines()
+    file, _, *table = shell("weights", "full").splitlines()
     assert file == str(ROOT / "weights" / "full.txt") and any("KnightSquare, a table of 32" in line for line in table)
 
 

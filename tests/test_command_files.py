@@ -145,11 +145,10 @@ def test_outputs_are_checked_before_the_work(folder, capsys, name):
 @pytest.mark.parametrize(
     "line", ["annotate ?", "learn ?", "explain ?", "epd ?", "positions ?", "explorer ?", "points ?"]
 )
-def test_a_web_page_is_no_file_of_games(line, folder, capsys):
+def test_a_web_page_is_no_file_of_games(line, folder, shell):
     for content in (b"<!DOCTYPE html>\n<p>1. e4 e5 1-0", b'\xef\xbb\xbf\n<html lang="en">\n\n[Event "x"]\n\n1. e4 *\n'):
         Path("page.pgn").write_bytes(content)
-        assert main(line.replace("?", "page.pgn").split()) == 1
-        assert capsys.readouterr().err.endswith(
+        assert shell(*line.replace("?", "page.pgn").split(), status=1).endswith(
             "page.pgn' is a web page: save the games or positions that it offers instead\n"
         )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from merino.app.console import shared
-from merino.app.shell.cli import COMMANDS, HELP, main
+from merino.app.shell.cli import COMMANDS, main
 from merino.engine.uci.options import OptionError, find
 from merino.lab.cluster.command import PAGE
 
@@ -60,15 +60,6 @@ def options_of(parser: shared.Parser) -> list[argparse.Action]:
 def test_every_command_of_the_table_has_a_parser() -> None:
     inner = {name.split()[0] for name in parsers()}
     assert inner == {command.name for command in COMMANDS.values()} - {"help"}
-
-
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in (*HELP, "help")])
-def test_help_of_a_command_ends_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "-h"]) == 0
-    shown = capsys.readouterr().out
-    last = shown.rstrip().splitlines()[-1]
-    assert "\nexample" in shown and last.startswith("  merino ")
-    assert all(len(line) <= 80 for line in shown.partition("\nexample")[0].splitlines())
 
 
 def test_every_example_can_be_parsed() -> None:
@@ -140,32 +131,24 @@ def test_an_older_command_means_the_same(alias: str) -> None:
     assert COMMANDS[alias] is COMMANDS["points"]
 
 
-def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistyped_option_is_answered_with_the_nearest(shell) -> None:
     for name, parser in parsers().items():
         option = max((word for action in options_of(parser) for word in action.option_strings), key=len)
         mistyped = option[:4] + option[5:] + "x"
-        assert main([*name.split(), mistyped]) == 2
-        said = capsys.readouterr().err
+        said = shell(*name.split(), mistyped, status=2)
         assert said == f"merino: {name}: there is no option '{mistyped}'; did you mean '{option}'?\n"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["gauntlte", "a"], "there is no command 'gauntlte'; did you mean 'gauntlet'?"),
-        (["go_"], "there is no command 'go_'; did you mean 'go'?"),
         (["spsa", "tnue"], "'tnue' is not one of simulate, tune, replay, scan, plan; did you mean 'tune'?"),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
         (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=CP, found 'movecont=3 "),
-        (["match", "a", "b", "--resign", "4", "9"], "expected movecount=N score=CP, found '4 9'"),
         (
             ["match", "default", "default", "--resign", "score=0", "movecount=3"],
             "merino: match: --resign: a game is won by a score",
-        ),
-        (
-            ["spsa", "scan", "razor_depth", "--resign", "score=0", "movecount=3"],
-            "merino: spsa: --resign: a game is won by a score",
         ),
         (["night", "--hours", "1", "--seed", "1732737600123"], "is more than 1000000000"),
         (
@@ -176,9 +159,6 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         (["match", "default", "default", "--sprt", "5", "0"], "merino: match: --sprt takes the lower Elo first"),
         (["match", "default", "default", "--sprt", "0", "300"], "merino: match: --sprt: elo1 must be a number"),
         (["match", "default", "default", "--sprt", "0", "5", "--alpha", "1"], "merino: match: --alpha and --beta must"),
-        (["match", "default", "default,futility_margn=3"], "did you mean 'futility_margin'?"),
-        (["match", "defualt", "default"], "did you mean 'default'?"),
-        (["warmup", "paly"], "there is no part 'paly' among"),
     ],
 )
 def test_a_mistyped_word_ends_with_code_2(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

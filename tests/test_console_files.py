@@ -2,7 +2,6 @@
 
 import datetime
 import gzip
-import io
 import re
 import threading
 from pathlib import Path
@@ -15,6 +14,7 @@ from merino.app.console import games
 from merino.core.board.fen import START_FEN
 from merino.core.common import about, files
 from merino.formats.sources import as_named
+from tests.boards import games_in
 
 ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
 
@@ -38,11 +38,6 @@ TWO_GAMES = """\
 """
 
 
-def games_in(path: Path) -> list[chess.pgn.Game]:
-    with path.open(encoding="utf-8") as file:
-        return list(iter(lambda: chess.pgn.read_game(file), None))
-
-
 def moves_of(game: chess.pgn.Game) -> list[str]:
     return [move.uci() for move in game.mainline_moves()]
 
@@ -56,7 +51,6 @@ def test_a_saved_game_is_read_back_by_python_chess_and_equal(talk, path):
     assert talk.say("e4", "Nf3", f"save {path}").endswith(f"Saved in {path}\n")
     assert talk.say("pgn") == path.read_text()
     (game,) = games_in(path)
-    assert not game.errors
     assert moves_of(game) == talk.moves
     assert dict(game.headers) == {
         "Event": "Game at the console",
@@ -220,8 +214,7 @@ def test_names_in_latin_1_are_loaded_and_saved_as_they_are(talk, path):
 def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk, path):
     path.write_text(TWO_GAMES, encoding="utf-8")
     talk.say(f"load {path} 2")
-    kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
-    assert kept is not None
+    (kept,) = games_in(talk.say("pgn"))
     assert (kept.headers["Site"], kept.headers["White"], kept.headers["Result"]) == ("London", "Ünal", "1/2-1/2")
     text = talk.say("undo", "force", "Kd7", "pgn")
     assert "London" not in text and "Ünal" not in text
@@ -235,8 +228,8 @@ def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk, path):
 def test_a_loaded_game_gets_its_result(talk, path, answer, line, result):
     path.write_text(f'[Event "?"]\n[White "A"]\n[Result "{answer}"]\n\n1. e4 e5 {answer}\n')
     talk.say("force", f"load {path}", line)
-    kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
-    assert kept is not None and (kept.headers["White"], kept.headers["Result"]) == ("A", result)
+    (kept,) = games_in(talk.say("pgn"))
+    assert (kept.headers["White"], kept.headers["Result"]) == ("A", result)
 
 
 def test_a_position_is_loaded_by_its_line(talk, path):

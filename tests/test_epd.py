@@ -23,11 +23,10 @@ MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -"
         ("bm Rd8; dm 1;", "ok"),
     ],
 )
-def test_a_task_is_solved_by_the_right_move_or_mate(operations, solved, tmp_path, capsys):
+def test_a_task_is_solved_by_the_right_move_or_mate(operations, solved, tmp_path, shell):
     file = tmp_path / "one.epd"
     file.write_text(f'# a comment\n\n{MATE_IN_ONE} {operations} id "mate";\n{MATE_IN_ONE} c0 "asks nothing";\n')
-    assert main(["epd", str(file), "--depth", "3"]) == 0
-    row, total = capsys.readouterr().out.splitlines()
+    row, total = shell("epd", file, "--depth", "3").splitlines()
     assert row.split()[:3] == ["1", solved, "mate"]
     assert total.startswith(f"{int(solved == 'ok')} of 1 solved")
 
@@ -73,11 +72,10 @@ def test_a_task_of_chess960_keeps_its_castling_rights(rights):
     assert task.position.chess960 and task.position.fen().split()[2] != "-"
 
 
-def test_a_task_of_chess960_is_solved_by_castling(tmp_path, capsys):
+def test_a_task_of_chess960_is_solved_by_castling(tmp_path, shell):
     file = tmp_path / "960.epd"
     file.write_text("4rkr1/4p1p1/4P1P1/8/8/8/8/5K1R w H - bm O-O#;\n")
-    assert main(["epd", str(file), "--depth", "3"]) == 0
-    row, total = capsys.readouterr().out.splitlines()
+    row, total = shell("epd", file, "--depth", "3").splitlines()
     assert total.startswith("1 of 1 solved"), row
     assert "f1h1" in row
 

@@ -18,7 +18,7 @@ from merino.core.board import bitboard, game
 from merino.engine.search.limits import TABLEBASE_WIN, Limits
 from merino.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, at_elo, at_level
 from merino.engine.tables.book import Book, BookError
-from merino.engine.tables.tablebase import TablebaseError, advise, open_tables
+from merino.engine.tables.tablebase import advise
 from merino.engine.uci import execute, options, output, session
 from merino.engine.uci import go as clocks
 from merino.engine.uci.runtime import Runtime, free_megabytes
@@ -399,13 +399,6 @@ def test_tables_are_waited_for_no_longer_than_a_part_of_the_time():
     assert clocks.tables_seconds(Limits(movetime=100), bitboard.WHITE) == 0.05
     assert clocks.tables_seconds(Limits(time=(400, 60_000)), bitboard.BLACK) == 1.0
     assert clocks.tables_seconds(Limits(), bitboard.WHITE) == 1.0
-
-
-def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_path):
-    for ending in ("rtbw", "rtbz"):
-        (tmp_path / f"KQvK.{ending}").write_bytes(b"no table" * 10)
-    with pytest.raises(TablebaseError, match="a broken table"):
-        advise(open_tables(str(tmp_path)), game.Position(QUEEN_ENDING))
 
 
 def test_each_option_that_shows_its_value_shows_what_was_set():

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from merino.app.shell.cli import main
 from merino.core.compiled.cache import CACHE_GROUPS
 from merino.core.compiled.jit import ENTRIES, CompiledEntry
 from merino.engine.search import warmup
@@ -31,27 +30,20 @@ def _name(compiled: Any) -> str:
     return f"{compiled.py_func.__module__}.{compiled.py_func.__qualname__}"
 
 
-def test_warmup_shows_each_part_with_its_seconds(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warmup_shows_each_part_with_its_seconds(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warmup, "parts", lambda: dict.fromkeys([PLAY, *CACHE_GROUPS[1:]], lambda: None))
-    assert main(["warmup"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    rows = [line.split() for line in shell("warmup").splitlines()]
     assert [row[0] for row in rows[:-1]] == [PLAY, *CACHE_GROUPS[1:]]
     assert all(float(row[1]) >= 0 and row[2] == "s" for row in rows[:-1])
-    assert main(["warmup", PLAY]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [PLAY, "ready;"]
+    assert [line.split()[0] for line in shell("warmup", PLAY).splitlines()] == [PLAY, "ready;"]
 
 
-def test_warmup_of_an_unknown_part_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["warmup", "everything"]) == 2
-    errors = capsys.readouterr().err
+def test_warmup_of_an_unknown_part_names_those_there_are(shell) -> None:
+    errors = shell("warmup", "everything", status=2)
     assert "'everything'" in errors and ", ".join([PLAY, *CACHE_GROUPS[1:]]) in errors
 
 
-def test_warmup_for_others_compiles_for_a_level_into_a_folder(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_warmup_for_others_compiles_for_a_level_into_a_folder(shell, monkeypatch, tmp_path: Path) -> None:
     codes, seen = [0, -4], list[Any]()
 
     def run(words: list[str], env: dict[str, str], check: bool) -> subprocess.CompletedProcess[bytes]:
@@ -60,11 +52,10 @@ def test_warmup_for_others_compiles_for_a_level_into_a_folder(
 
     monkeypatch.setattr(subprocess, "run", run)
     words = ["warmup", PLAY, "--level", "x86-64-v2"]
-    assert main([*words, "--into", str(tmp_path)]) == 0
+    shell(*words, "--into", tmp_path)
     assert seen == [(["warmup", PLAY], str(tmp_path), "x86-64-v2")]
-    assert main([*words, "--into", str(tmp_path)]) == 1 and main(words) == 2
-    errors = capsys.readouterr().err
-    assert "does not run code for x86-64-v2" in errors and "needs --into" in errors
+    assert "does not run code for x86-64-v2" in shell(*words, "--into", tmp_path, status=1)
+    assert "needs --into" in shell(*words, status=2)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import chess
 import pytest
 
 from merino.core.board.game import Position
-from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval import families, outlook
 from merino.study import claims, winning
@@ -23,7 +22,7 @@ LIMITS = Limits(nodes=1000)
 
 def line_of(position: Position, moves: str, score: int) -> Line:
     """A line of moves in short notation, with its score for the side to move."""
-    board, pv, at = board_of(position), list[int](), position.copy()
+    board, pv, at = position.to_chess(stack=False), list[int](), position.copy()
     for text in moves.split():
         move = board.push_san(text)
         pv.append(at.push_uci(as_uci(move, at)))
@@ -32,7 +31,7 @@ def line_of(position: Position, moves: str, score: int) -> Line:
 
 def as_uci(move: chess.Move, position: Position) -> str:
     """A move as the position reads it."""
-    return next(position.uci(each) for each in position.legal_moves if as_chess_move(each, position.chess960) == move)
+    return next(position.uci(each) for each in position.legal_moves if each.to_chess(position.chess960) == move)
 
 
 def judge(found: Mapping[str, tuple[str, int]] | None = None, otherwise: int = 0) -> Judge:

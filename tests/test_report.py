@@ -10,9 +10,8 @@ import chess
 import pytest
 
 from merino.app.console.explaining import run_explain
-from merino.app.shell.cli import main
 from merino.core.board.game import Position
-from merino.engine.notation.san import board_of, read_move, san_line
+from merino.engine.notation.san import read_move, san_line
 from merino.engine.report.schema import VERSION, PositionReport
 from merino.engine.search.limits import Limits, Line, Score, SearchResult
 from merino.engine.search.searcher import Searcher
@@ -221,13 +220,12 @@ DOCTORED = ("Courage", "-4321.5", "A sentence that nobody makes.")
     ],
 )
 def test_text_and_json_print_what_the_report_holds(
-    words: list[str], marks: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], marks: set[str], monkeypatch: pytest.MonkeyPatch, shell
 ) -> None:
     for name in ("report_alone", "report_moves", "report_position"):
         make = getattr(reporting, name)
         monkeypatch.setattr(reporting, name, lambda *given, make=make, **named: doctored(make(*given, **named)))
-    assert main(words) == 0
-    printed = capsys.readouterr().out
+    printed = str(shell(*words))
     assert not {mark for mark in marks if mark not in printed}
 
 
@@ -260,7 +258,7 @@ def test_jupyter_shows_a_search_as_the_board_with_its_move_and_line() -> None:
     assert "<td>mate in 1</td>" in shown and "<td>1. Re8#</td>" in shown
     assert shown.count("<use ") == 6 and 'class="arrow"' in shown
     longer = searcher.search("startpos", Limits(depth=4))
-    assert longer.line is not None and san_line(board_of(Position()), longer.line.pv) in longer._repr_html_()
+    assert longer.line is not None and san_line(Position().to_chess(), longer.line.pv) in longer._repr_html_()
     mated = searcher.search("4R1k1/5ppp/8/8/8/8/8/K7 b - - 0 1", Limits(depth=4))._repr_html_()
     assert "no legal move" in mated and "checkmate" in mated and 'class="arrow"' not in mated
     position = Position("4k3/8/8/8/8/8/5PPP/4K2R w K - 0 1")

@@ -25,7 +25,6 @@ import numpy as np
 from merino.core.board import bitboard, fen
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
-from merino.engine.notation.san import as_chess_move
 from merino.engine.search import iterative_deepening, limits, strength, transposition, warmup
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.worker import Worker
@@ -588,7 +587,7 @@ class _GameInPlay:
             self._left[turn] = min(left, limits.MAX_MS)
         self.played.append(played)
         self._position.push(played.move)
-        self._board.push(as_chess_move(played.move, self._position.chess960))
+        self._board.push(Move(played.move).to_chess(self._position.chess960))
         return 0.0
 
     def _end(self) -> Reason | None:

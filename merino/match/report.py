@@ -17,9 +17,9 @@ import chess
 import numpy as np
 
 from merino.core.board.game import Position
+from merino.core.board.move import Move
 from merino.core.common.sealed import finite, writable
 from merino.core.common.text import rounded
-from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.search.limits import Score
 from merino.formats.pgn_parts import coordinates
 from merino.formats.pgn_text import comment, game_text, push_move, start_tags
@@ -46,7 +46,7 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
         "PlyCount": str(len(game.opening.moves) + len(game.moves)),
         "Termination": _TERMINATIONS.get(game.reason, "normal"),
     }
-    board = board_of(Position(game.opening.fen))
+    board = Position(game.opening.fen).to_chess(stack=False)
     moves = [*game.opening.moves, *(coordinates(played.move, board.chess960) for played in game.moves)]
     return game_text(tags | start_tags(game.opening.fen, board.chess960), _words(game, board), moves, _WIDTH)
 
@@ -60,7 +60,7 @@ def _words(game: Game, board: chess.Board) -> list[str]:
         words.append(comment("opening"))
     for played in game.moves:
         says = remark(board.turn, played.score, played.depth, played.seconds)
-        words += push_move(board, as_chess_move(played.move, board.chess960), bool(words) and words[-1][-1] != "}")
+        words += push_move(board, Move(played.move).to_chess(board.chess960), bool(words) and words[-1][-1] != "}")
         words += [comment(says)] if says else []
     end = game.reason.value + (f": {game.detail}" if game.detail else "")
     return [*words, comment(end), game.result]

@@ -22,7 +22,7 @@ from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.common import about, files, sealed
 from merino.core.common.text import counted
-from merino.engine.notation.san import board_of, san_line
+from merino.engine.notation.san import san_line
 from merino.engine.search.limits import MAX_MS, Limits
 from merino.formats.pgn_parts import GameSource, games_of, misread, readings
 from merino.formats.sources import SourceError, as_named, read_text
@@ -275,7 +275,7 @@ def annotated_json(position: Position, annotated: annotation.AnnotatedMove) -> d
         "grade": grade and {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
         "better": {
             "text": annotated.better.score_text,
-            "line": san_line(board_of(position), annotated.better.best[:LINE]),
+            "line": san_line(position.to_chess(stack=False), annotated.better.best[:LINE]),
         },
         "mistake": mistake
         and {"kind": mistake.kind, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},

@@ -20,7 +20,7 @@ import chess
 from merino.core.board.fen import COLOUR_NAMES, MAX_COUNTER
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.common.text import counted
-from merino.engine.notation.san import as_chess_move, board_of
+from merino.engine.notation.san import san_line
 from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
@@ -120,7 +120,7 @@ class Prover:
 
     def threat(self, position: Position) -> tuple[schema.ClaimReport, Course, int] | None:
         """What the other side would win if it were to move, with its line and depth; None if nothing, or in check."""
-        board = board_of(position)
+        board = position.to_chess(stack=False)
         if board.is_check() or not position.legal_moves:
             return None
         board.push(chess.Move.null())  # its counters may get beyond those that a FEN may have
@@ -406,7 +406,7 @@ def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Ca
 
 def line_text(start: Position, line: Sequence[str]) -> str:
     """Moves, coordinates, with their numbers."""
-    return board_of(start).variation_san([as_chess_move(move, start.chess960) for move in start.copy().push_all(line)])
+    return san_line(start.to_chess(stack=False), start.copy().push_all(line))
 
 
 def threat_text(claim: schema.ClaimReport, course: Course) -> str:

@@ -13,9 +13,10 @@ from itertools import takewhile
 from merino.core.board import fen
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
+from merino.core.board.move import Move
 from merino.core.common import about
 from merino.core.common.text import counted
-from merino.engine.notation.san import as_chess_move, board_of, move_number, san
+from merino.engine.notation.san import move_number, san
 from merino.engine.report.text import largest_terms
 from merino.formats import pgn_text, pgn_tokens
 from merino.formats.pgn_parts import GameSource, PgnPart
@@ -316,7 +317,7 @@ def _words(annotated: annotation.AnnotatedMove, is_marked: bool, better: str) ->
 
 def _line(position: Position, moves: Sequence[int]) -> list[str]:
     """A variation, none without moves."""
-    board, words = board_of(position), list[str]()
+    board, words = position.to_chess(stack=False), list[str]()
     for move in moves:
-        words += pgn_text.push_move(board, as_chess_move(move, position.chess960), follows_move=bool(words))
+        words += pgn_text.push_move(board, Move(move).to_chess(position.chess960), follows_move=bool(words))
     return list(pgn_text.kept_together(["(", *words, ")"])) if words else []

@@ -9,7 +9,7 @@ from typing import Self
 import chess
 
 from merino.core.board.game import Position
-from merino.engine.notation.san import as_chess_move, board_of
+from merino.core.board.move import Move
 from merino.engine.report import phrases, schema, static, text
 from merino.engine.search.limits import Score
 from merino.eval.evaluation import Evaluation
@@ -43,12 +43,12 @@ class Course:
     @cached_property
     def made(self) -> tuple[chess.Move, ...]:
         """Its moves for python-chess."""
-        return tuple(as_chess_move(move, self.start.chess960) for move in self.moves)
+        return tuple(Move(move).to_chess(self.start.chess960) for move in self.moves)
 
     @cached_property
     def boards(self) -> list[chess.Board]:
         """The board before the first move and after each."""
-        boards = [board_of(self.start)]
+        boards = [self.start.to_chess(stack=False)]
         for move in self.made:
             boards.append(boards[-1].copy(stack=False))
             boards[-1].push(move)

@@ -21,7 +21,7 @@ from merino.core.board.fen import FenError
 from merino.core.board.move import Move
 from merino.core.board.position import NO_SQUARE, POSITION
 from merino.core.compiled.memory import aligned_record
-from merino.engine.notation.san import board_of, named_moves, san_line, san_moves
+from merino.engine.notation.san import named_moves, san_line, san_moves
 from merino.engine.report import phrases, schema, static, text
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.evaluation import Evaluation
@@ -163,7 +163,7 @@ def _with_moves(
     """The report with these moves and what has been found of them, ranked by search if all were searched."""
     report = report_alone(position, evaluation)
     expected = partial(expected_of, evaluation=evaluation) if judge is None else judge.expected
-    before, board = evaluation.explain(position.record), board_of(position)
+    before, board = evaluation.explain(position.record), position.to_chess(stack=False)
     sign = 1 if position.side == WHITE else -1
     ends = [evaluation.explain(_after(position, [move]).record) for move in moves]
     by_search = len(found) == len(moves)
@@ -209,7 +209,7 @@ def _search(
             schema.LineReport(
                 rank=move.rank,
                 depth=line.depth,
-                text=san_line(board_of(position), moves),
+                text=san_line(position.to_chess(stack=False), moves),
                 moves=tuple(move for _, move in named_moves(position, moves)),
                 score=static.report_score(line.score, position.side, expected),
                 change=static.report_change(before, end),

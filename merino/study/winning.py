@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import chess
 
 from merino.core.board.game import FIFTY_MOVES, Position
-from merino.engine.notation.san import board_of
 from merino.engine.report import phrases, schema
 from merino.engine.search.limits import Limits, Line, Score
 from merino.engine.search.searcher import Searcher
@@ -166,7 +165,7 @@ class Winning:
         """The pawns that the side to move wins by force, all or by one of the `first` moves, and by which line."""
         asked = position.start_fen(), tuple(position.moves), tuple(first)
         if asked not in self._counts:
-            board = board_of(position)
+            board = position.to_chess(stack=False)
             line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
             # A score is the less the nearer the end of its line is to a draw by the fifty-move rule.
             left = max(1, FIFTY_MOVES - Course(position, line.pv, line.score).boards[-1].halfmove_clock)

@@ -19,7 +19,7 @@ from typing import TextIO
 from merino.core.board import bitboard, game
 from merino.core.board.move import Move
 from merino.core.common.files import is_there, user_folder
-from merino.engine.notation.san import board_of, line_text
+from merino.engine.notation.san import line_text
 from merino.engine.search.limits import Line
 
 try:
@@ -126,7 +126,7 @@ class ThinkingLine:
     """
 
     def __init__(self, position: game.Position, terminal: Terminal, out: TextIO, keeps_all: bool = False) -> None:
-        self._board = board_of(position)
+        self._board = position.to_chess(stack=False)
         self._terminal = terminal
         self._out = out
         self._keeps_all = keeps_all

@@ -324,7 +324,7 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: 
     for name, value in tags.items():
         game.headers[name] = value
     if fen != START_FEN:
-        game.setup(san.board_of(Position(fen)))
+        game.setup(Position(fen).to_chess(stack=False))
     game.comment = comment
     _add(game, game.board(), moves, 0)
     outcome = game.end().board().outcome()

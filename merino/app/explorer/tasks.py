@@ -145,7 +145,7 @@ def _line(position: Position, line: Line, judging: judge.Judge) -> dict[str, Any
         "score": asdict(report_score(line.score, position.side, partial(judging.share, position))),
         "moves": [move for _, move in named],
         "names": [name for name, _ in named],
-        "text": san.san_line(san.board_of(position), line.pv),
+        "text": san.san_line(position.to_chess(stack=False), line.pv),
     }
 
 

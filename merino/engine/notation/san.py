@@ -62,16 +62,6 @@ class MoveRejected(MerinoError):
         super().__init__(f"{text}: {refusal}" if refusal else f"'{text}' is not a move")
 
 
-def board_of(position: game.Position) -> chess.Board:
-    """The present position for python-chess, without its history."""
-    return position.to_chess(stack=False)
-
-
-def as_chess_move(move: int, chess960: bool) -> chess.Move:
-    """One of our moves as a move of python-chess."""
-    return Move(move).to_chess(chess960)
-
-
 def san(position: game.Position | chess.Board | str, move: int | chess.Move) -> str:
     """A legal move in short notation: "Nbd2", "exd8=Q+", "O-O".
 
@@ -87,13 +77,13 @@ def move_number(position: game.Position) -> str:
 
 def san_moves(position: game.Position, moves: Iterable[int]) -> list[str]:
     """Alternative moves of one position in short notation, in the same order."""
-    board = board_of(position)
-    return [board.san(as_chess_move(move, position.chess960)) for move in moves]
+    board = position.to_chess(stack=False)
+    return [board.san(Move(move).to_chess(position.chess960)) for move in moves]
 
 
 def named_moves(position: game.Position, moves: Iterable[int]) -> Iterator[tuple[str, str]]:
     """Consecutive legal moves from a position, each in short notation and in coordinates."""
-    board = board_of(position)
+    board = position.to_chess(stack=False)
     for move in moves:
         coordinates = Move(move).uci(position.chess960)
         yield board.san(chess.Move.from_uci(coordinates)), coordinates
@@ -102,7 +92,7 @@ def named_moves(position: game.Position, moves: Iterable[int]) -> Iterator[tuple
 
 def san_line(board: chess.Board, moves: Iterable[int]) -> str:
     """Consecutive legal moves from `board` with move numbers: "3...Nf6 4. Bg5"."""
-    return board.variation_san(as_chess_move(move, board.chess960) for move in moves)
+    return board.variation_san(Move(move).to_chess(board.chess960) for move in moves)
 
 
 def san_paragraph(position: game.Position, width: int = 78) -> str:
@@ -133,7 +123,7 @@ def read_request(text: str) -> MoveRequest:
 
 def requested_move(position: game.Position, request: MoveRequest) -> Move:
     """The one legal move that a request means; raises MoveRejected with the reason."""
-    board = board_of(position)
+    board = position.to_chess(stack=False)
     candidates = request.candidates(board)
     if len(candidates) != 1 or (candidates[0].promotion and not request.promotion):
         last = Move(position.moves[-1]) if position.moves else None

@@ -13,7 +13,6 @@ import numpy as np
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
 from merino.core.common.files import BOOK, read_user_file
-from merino.engine.notation.san import board_of
 
 _ENTRY = np.dtype([("key", ">u8"), ("move", ">u2"), ("weight", ">u2"), ("learn", ">u4")])
 
@@ -50,7 +49,7 @@ class Book:
 
     def move(self, position: Position, random: Random) -> Move | None:
         """A random move of the book in this position, by their weights; None if there is none."""
-        board = board_of(position)
+        board = position.to_chess(stack=False)
         try:
             return position.parse_uci(board.uci(self._reader.weighted_choice(board, random=random).move))
         except (IndexError, IllegalMoveError):  # no entry; a broken book, or another position with the same key

@@ -13,7 +13,6 @@ import chess.syzygy
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
 from merino.core.common.files import check_folder, user_path
-from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.syzygy import probing, table_files
 
 
@@ -85,11 +84,11 @@ def advise(tables: Tables, position: Position) -> Advice | None:
 
     Of winning moves these are the ones nearest to the next capture or pawn move, so that each makes progress.
     """
-    board = board_of(position)
+    board = position.to_chess(stack=False)
     if chess.popcount(board.occupied) > chess.syzygy.TBPIECES or board.castling_rights:
         return None
     try:
-        ranked = {move: _rank(tables, board, as_chess_move(move, board.chess960)) for move in position.legal_moves}
+        ranked = {move: _rank(tables, board, move.to_chess(board.chess960)) for move in position.legal_moves}
     except KeyError:
         return None
     best = max(ranked.values(), default=None)

@@ -26,7 +26,7 @@ from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
 from merino.core.common import files, sealed, work
 from merino.core.common.text import counted
-from merino.engine.notation.san import board_of, move_number, named_moves, read_move, san
+from merino.engine.notation.san import move_number, named_moves, read_move, san
 from merino.engine.search import choice, limits
 from merino.eval.families import default
 from merino.eval.linear.family import LinearEvaluation
@@ -76,7 +76,7 @@ class Exercise:
     @property
     def board(self) -> chess.Board:
         """The position, by the rules of Chess960 where its castling rights need them."""
-        return board_of(Position(self.fen))
+        return Position(self.fen).to_chess(stack=False)
 
     @property
     def why(self) -> str:

@@ -198,11 +198,6 @@ def _points(axes: Any, places: Sequence[float], chosen: Sequence[rounds.Round], 
     axes.errorbar(places, values, errors, markersize=4, linewidth=1.1, **style)
 
 
-def _terms_elo(figure: Any, state: learner.ImproveState) -> None:
-    """Elo by round, of each match and from the start, and by hour."""
-    draw_elo(figure, state, {"from_start": "the start"})
-
-
 def _terms_error(figure: Any, state: learner.ImproveState) -> None:
     """The error on validation games before and after learning, by round."""
     lines = (
@@ -233,7 +228,7 @@ def _terms_weights(figure: Any, state: learner.ImproveState) -> None:
 
 
 IMPROVE_PICTURES: dict[str, Callable[[Any, learner.ImproveState], None]] = {
-    "elo": _terms_elo,
+    "elo": partial(draw_elo, gauges={"from_start": "the start"}),
     "error": _terms_error,
     "weights": _terms_weights,
 }

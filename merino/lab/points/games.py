@@ -21,7 +21,7 @@ from enum import StrEnum
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
@@ -370,9 +370,8 @@ def _same_word(one: str, other: str) -> bool:
     return one == other or min(len(one), len(other)) == 1 and one[0] == other[0]
 
 
-@dataclass(frozen=True)
-class PointsSource:
-    """A file as read."""
+class PointsSource(NamedTuple):
+    """A file as read, or a set of games."""
 
     label: str
     vectors: Vectors
@@ -417,7 +416,7 @@ def read_source(path: Path, request: PointsRequest, progress: ShowShare, left_ou
     return PointsSource(label, joined(vectors))
 
 
-def sets_of(files: Sequence[PointsSource], request: PointsRequest) -> tuple[Sequence[tuple[str, Vectors]], int]:
+def sets_of(files: Sequence[PointsSource], request: PointsRequest) -> tuple[Sequence[PointsSource], int]:
     """The vectors of the games of each set with its label, and the number of smaller sets that are left out.
 
     Raises StudyError where there are none.
@@ -433,18 +432,19 @@ def sets_of(files: Sequence[PointsSource], request: PointsRequest) -> tuple[Sequ
     if not vectors.games:
         raise StudyError(_nothing_found(joined([source.vectors for source in files]), request))
     if request.by is None:
-        return [(source.label, source.vectors) for source in wanted], 0
+        return wanted, 0
     if request.by is By.PHASE:
         phases = {name: vectors.of_phase(number) for number, name in enumerate(PHASES)}
         shown = largest({name: found.games for name, found in phases.items()}, request)
-        return [(name, phases[name]) for name in shown], len(phases) - len(shown)
+        return [PointsSource(name, phases[name]) for name in shown], len(phases) - len(shown)
     members: dict[str, list[int]] = {}
     for number, labels in enumerate(labels_of(vectors.tags or {}, request)):
         for label in labels:
             members.setdefault(label, []).append(number)
     shown = largest({label: len(members[label]) for label in sorted(members, key=_by_number)}, request)
     numbers = np.arange(vectors.games)
-    return [(label, vectors.of_games(np.isin(numbers, members[label]))) for label in shown], len(members) - len(shown)
+    found = [PointsSource(label, vectors.of_games(np.isin(numbers, members[label]))) for label in shown]
+    return found, len(members) - len(shown)
 
 
 def largest(sizes: Mapping[str, int], request: PointsRequest) -> list[str]:

@@ -1,7 +1,5 @@
 """The panel of piece values: what pieces are worth in games that the page sends, which are not kept."""
 
-from dataclasses import replace
-
 from merino.app.explorer import channel, games, state
 from merino.formats.sources import LeftOut
 from merino.lab.points.games import PointsRequest, read_source, sets_of
@@ -21,7 +19,7 @@ def points(fields: state.Fields, _: state.ServerState, say: channel.Say, stop: c
         request = PointsRequest()
         source = read_source(sent.paths[0], request, show, left_out := LeftOut())
         say({"type": "progress", "what": "Fitting", "done": None})
-        values = values_of(sets_of([replace(source, label=sent.title)], request)[0], request)[0]
+        values = values_of(sets_of([source._replace(label=sent.title)], request)[0], request)[0]
     if not values:
         raise state.RequestError(
             "too few games to fit: two decided games are needed, one of them with a pawn more on one side"

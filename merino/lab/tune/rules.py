@@ -113,6 +113,14 @@ def state_of(settings: EstimatorSettings, estimate: np.ndarray, **arrays: np.nda
 
 
 @kernel
+def noise(tau, pairs, squares):
+    """The variance of y: as stated, or for a `tau` of 0 estimated from so many pairs and the sum of their squares."""
+    if tau > 0.0:
+        return tau * tau
+    return (FIRST_TAU2 * FIRST_TAU2_PAIRS + squares) / (FIRST_TAU2_PAIRS + pairs)
+
+
+@kernel
 def shrinking(pairs, number):
     """The factor of c_end at pair `number` of `pairs`: (17), 1 at the last pair."""
     return (pairs / number) ** GAMMA

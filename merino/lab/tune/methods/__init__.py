@@ -99,7 +99,7 @@ def _estimate_one(settings, state, theta):
 @kernel
 def absorb(settings, state, number, plus, minus, y):
     """Change `state` by the result `y` of pair `number`; `plus` and `minus` are float64[d]."""
-    tau2, method = noise(settings, state), 0
+    tau2, method = rules.noise(settings.tau, state.moments[0], state.moments[1]), 0
     for update in literal_unroll(_UPDATES):
         if method == settings.method:
             update(settings, state, number, plus, minus, y, tau2)
@@ -116,14 +116,6 @@ def place(settings, state, number, random, middle, reach):
         if method == settings.method:
             find(settings, state, number, random, middle, reach)
         method += 1
-
-
-@kernel
-def noise(settings, state):
-    """The variance of y: as given, or estimated from the pairs so far."""
-    if settings.tau > 0.0:
-        return settings.tau * settings.tau
-    return (rules.FIRST_TAU2 * rules.FIRST_TAU2_PAIRS + state.moments[1]) / (rules.FIRST_TAU2_PAIRS + state.moments[0])
 
 
 def next_pair(

@@ -335,7 +335,7 @@ def _pair_within(settings, i, level, middle):
 def _update(settings, state, number, plus, minus, y, tau2):
     """Update each hypothesis by how well it predicted the result, and now and then the plan."""
     shown, weights = np.empty((3, *state.beliefs.shape[1:])), weights_of(state.evidence, 1.0)
-    noise = tau2 if settings.tau > 0.0 else _noise(state.schedule)
+    noise = rules.noise(settings.tau, state.schedule[_PAIRS], state.schedule[_SQUARES])
     for i in range(len(plus)):
         unit = settings.sigma_0[i]
         middle, reach = (0.5 * (plus[i] + minus[i]) - state.start[i]) / unit, 0.5 * (plus[i] - minus[i]) / unit
@@ -369,14 +369,6 @@ def _absorb(settings, state, h, plus, minus, score, trials, shown):
             move(state.beliefs, i, h, shown, share_of_reach(settings.bank[h], reach, widest), step, less)
             state.mean[h, i] = state.start[i] + settings.sigma_0[i] * state.beliefs[OPTIMUM, i, h]
     return 1.0 / (1.0 + np.exp(-mean))
-
-
-@kernel
-def _noise(schedule):
-    """The variance of y between equal players, by the surprises so far."""
-    return (rules.FIRST_TAU2 * rules.FIRST_TAU2_PAIRS + schedule[_SQUARES]) / (
-        rules.FIRST_TAU2_PAIRS + schedule[_PAIRS]
-    )
 
 
 @kernel(makes_arrays=True)

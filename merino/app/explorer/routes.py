@@ -288,8 +288,7 @@ def _as_answer(report: schema.PositionReport) -> Message:
 
 def compiling(_: Fields, __: ServerState) -> Message:
     """GET /api/compiling: how far the compiler is, null while it has nothing to do."""
-    progress = WATCH.progress
-    return {"compiling": None if progress is None else asdict(progress)}
+    return {"compiling": WATCH.progress}
 
 
 ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Message]], ...] = (

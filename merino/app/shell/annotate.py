@@ -50,7 +50,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
             return _annotate(request, None, args)
         with shared.holding_output(args.out, "annotate"), files.Partial(args.out, request.identity) as partial:
             if partial.games and not args.quiet:
-                _say(
+                terminal.complain(
                     f"Continuing after game {len(partial.games)} of {len(sources.games)}, where '{partial.path}' ends."
                 )
             kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
@@ -81,7 +81,7 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
                 sys.stdout.buffer.write(game.text)
                 sys.stdout.buffer.flush()
             if not args.quiet or game.source.fault:
-                _say(_line_about(game, len(games), partial))
+                terminal.complain(_line_about(game, len(games), partial))
     finally:
         line.wipe()
     if not is_whole:
@@ -90,7 +90,7 @@ def _annotate(request: files.AnnotationRequest, partial: files.Partial | None, a
         partial.finish()
     if faulty:
         named = ", ".join(map(str, sorted(faulty)[:MAX_NAMED])) + ", ..." * (len(faulty) > MAX_NAMED)
-        _say(f"Faulty games, copied unchanged: {len(faulty)} of {len(games)} games, number {named}")
+        terminal.complain(f"Faulty games, copied unchanged: {len(faulty)} of {len(games)} games, number {named}")
     return 1 if faulty else 0
 
 
@@ -136,7 +136,3 @@ def _check(out: Path) -> None:
         check_writable(out)
         if is_there(out) and not (os.access(out, os.W_OK) and out.stat().st_mode & 0o222):
             raise PermissionError(errno.EACCES, "it is read-only")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -335,9 +335,4 @@ def _show(args: Namespace, text: str, plain: object) -> None:
 
 def remarks(args: Namespace) -> Callable[[str], object]:
     """The output of remarks: standard error, or none after --quiet."""
-    return shared.unless_quiet(say, args.quiet)
-
-
-def say(sentence: str) -> None:
-    """Print a remark on standard error."""
-    print(sentence, file=sys.stderr, flush=True)
+    return shared.unless_quiet(terminal.complain, args.quiet)

@@ -56,7 +56,7 @@ def lost_output() -> OSError | None:
 
 
 def complain(text: str) -> None:
-    """Print on standard error what is wrong; if that fails too, only the exit code shows it."""
+    """Print a sentence on standard error; if that fails too, only the exit code shows what is wrong."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any, TextIO
 
@@ -20,14 +19,6 @@ from merino.core.common.terminal import Progress
 PATIENCE_OF_FILES = 2.0  # seconds of silence before the first line where lines cannot be rewritten
 NUMBA_SHARE = 3  # the time that numba takes for some code, in units of LLVM's
 FOR_AN_ESTIMATE = 0.05  # share of the work before the time left is shown
-
-
-@dataclass(frozen=True)
-class CompilerProgress:
-    """The share of the work that is done, 0 to 1, and the seconds left; None where it is too early to say."""
-
-    share: float
-    seconds_left: int | None
 
 
 class Watch:
@@ -90,13 +81,16 @@ class Watch:
         return self._share
 
     @property
-    def progress(self) -> CompilerProgress | None:
-        """How far the compiler is, from any thread; None while it compiles nothing."""
+    def progress(self) -> dict[str, float | None] | None:
+        """How far the compiler is, from any thread: the share of the work that is done, 0 to 1, and the seconds left.
+
+        They are None where it is too early to say; all is None while nothing is compiled.
+        """
         if self._outermost is None:
             return None
         share, seconds = self.share, self._clock() - self._began
         left = None if share < FOR_AN_ESTIMATE else max(1, round(seconds * (1 - share) / share))
-        return CompilerProgress(share, left)
+        return {"share": share, "seconds_left": left}
 
     def _begin(self, function: Any) -> None:
         self._collects, self._outermost = gc.isenabled(), function

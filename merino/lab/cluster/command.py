@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 
 from merino.app.console import shared
-from merino.app.shell.match import say
 from merino.core.common import command, text, work
+from merino.core.common.terminal import complain
 from merino.lab.cluster.connection import ClusterSession, session
 from merino.match import players, runner
 from merino.match.config import MatchConfig, TimeControl
@@ -51,7 +51,7 @@ def run_cluster(words: Sequence[str]) -> int:
         return 0
     with (
         command.errors_named("cluster", work.WorkError),
-        session(args.address, work.Needs(), say) as found,
+        session(args.address, work.Needs(), complain) as found,
     ):
         if args.address.is_open:
             print(

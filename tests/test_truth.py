@@ -86,6 +86,10 @@ TRUE = {
         fen="4k3/5ppp/8/8/8/8/bPP2PPP/2K5 w - - 0 1", line="b2b3 e8d7 c1b2 a2b3 c2b3", pieces="ba2",
         text="1.b3 traps the bishop on a2", wins="2 by 5"
     ),
+    "only move": parts(
+        fen="r3k3/6pp/8/3N4/8/8/6PP/6K1 w q - 0 1", line="d5c7 e8d7", pieces="Nd5 ra8", other="g1f1",
+        text="1.Nc7+ attacks the rook on a8 and is better than any other move by 4.10"
+    ),
     "repetition": parts(
         fen="6k1/6p1/8/7Q/8/8/1q4r1/7K w - - 0 1", line="h5e8 g8h7 e8h5 h7g8", pieces="Qh5",
         text="White's queen draws by perpetual check: 1.Qe8 Kh7 2.Qh5 Kg8"
@@ -239,6 +243,15 @@ FALSE = {
         "trapped", fen="4k3/8/8/8/p7/8/1P6/R3K3 w - - 0 1", line="a1a3 e8e7 a3a4", pieces="pa4",
         text="1.Ra3 traps the pawn on a4", wins="1 by 3"
     ),
+    "an only move that takes": made(
+        "only move", fen="r3k3/2p3pp/8/3N4/8/8/6PP/6K1 w q - 0 1", line="d5c7 e8d7",
+        text="1.Nxc7+ attacks the rook on a8 and is better than any other move by 4.10"
+    ),
+    "an only move that attacks nothing": made(
+        "only move", line="d5b6", text="1.Nb6 attacks the king on e8", pieces="Nd5 ke8"
+    ),
+    "an only move by another piece": made("only move", pieces="Pg2 ra8"),
+    "an only move compared with itself": made("only move", other="d5c7"),
     "nothing is repeated": made("repetition", line="h5e8 g8h7 e8h5", text="the queen draws by perpetual check"),
     "repeated before the end": made(
         "repetition", line="h5e8 g8h7 e8h5 h7g8 h5d5", text="the queen draws by perpetual check"
@@ -309,6 +322,10 @@ FALSE_BY_SEARCH = {
     "a pawn instead of a mate": made(
         "takes", fen="6k1/5ppp/8/p7/8/8/5PPP/RR4K1 w - - 0 1", line="a1a5 h7h6", pieces="pa5",
         text="1.Rxa5 takes the pawn on a5", wins="1 by 1"
+    ),
+    "another move is as good": made(
+        "only move", fen="6k1/6pp/8/8/8/8/5PPP/3R2K1 w - - 0 1", line="d1d7", pieces="Rd1", other="g1f1",
+        text="1.Rd7 is better than any other move by 2.00"
     ),
     "the attacked piece can go": made(
         "wins material", fen="4k3/5ppp/8/3n4/8/8/5PPP/R3K3 w - - 0 1", line="a1a5 e8d7 a5d5", pieces="nd5",

@@ -19,6 +19,7 @@ MUST_LOSE = 0.025  # what a mistake loses at the least
 MAY_DIFFER = 0.08  # by how much the scores at both ends of a line may differ
 DECIDED = 0.9  # the expected score from which scores say little, and only material counts
 DEEPER = 4  # plies: what is refused is searched again by so much, and accepted if it stands then
+MATING = 2_000_000  # nodes, for each of its moves, within which a mate must be found
 CENTIPAWN = 0.00368208  # the scale of the expected score by centipawns
 OWN_PLIES = 10  # of the engine's line, at the last quiet position of which material is counted
 
@@ -57,22 +58,35 @@ class Judge:
             engine.close()
         self._file.close()
 
-    def ask(self, board: chess.Board, move: chess.Move | None = None, deeper: int = 0) -> Verdict:
-        """The verdict on a position, or on a move there; both for the side to move."""
+    def ask(
+        self,
+        board: chess.Board,
+        move: chess.Move | None = None,
+        deeper: int = 0,
+        but: chess.Move | None = None,
+        mate: int | None = None,
+    ) -> Verdict:
+        """The verdict on a position, on a move there, or on all moves but one; for the side to move.
+
+        If `mate` is given, a mate in so many moves is looked for.
+        """
         if move is None and board.is_game_over():
             return Verdict(-20_000, 0, 0.0, 0.0, []) if board.is_checkmate() else Verdict(0, None, 0.5, 0.5, [])
-        key = f"{self.name} {self.depth + deeper} {board.fen()} {move or ''}"
+        asked = f"but {but}" if but else f"mate {mate}" if mate else move or ""
+        key = f"{self.name} {self.depth + deeper} {board.fen()} {asked}"
         if key not in self._known:
-            found = self._search(board, move, self.depth + deeper)
+            moves = [each for each in board.legal_moves if each != but] if but else [move] if move else None
+            mating = chess.engine.Limit(mate=mate, nodes=MATING * (mate or 1))
+            limit = mating if mate else chess.engine.Limit(depth=self.depth + deeper)
+            found = self._search(board, moves, limit)
             with self._lock:
                 self._known[key] = found
                 self._file.write(json.dumps([key, found]) + "\n")
                 self._file.flush()
         return Verdict(*self._known[key])
 
-    def _search(self, board: chess.Board, move: chess.Move | None, depth: int) -> list[Any]:
-        root = None if move is None else [move]
-        limit, game = chess.engine.Limit(depth=depth), board.fen()  # moves of one position share the hash table
+    def _search(self, board: chess.Board, root: list[chess.Move] | None, limit: chess.engine.Limit) -> list[Any]:
+        game = board.fen()  # moves of one position share the hash table
         info = self._engine().analyse(board, limit, game=game, root_moves=root)
         score, wdl = info["score"].relative, info.get("wdl")
         cp = score.score(mate_score=20_000)
@@ -95,8 +109,9 @@ class Judge:
 
 def doubt(claim: Claim, judge: Judge) -> str | None:
     """Why an engine does not confirm a claim that holds on the board; None if it does, at once or deeper."""
-    compared = dict.fromkeys(PLACES, _place) | dict.fromkeys(MATERIAL, _difference)
-    check = compared.get(claim.kind, _mate if claim.kind == "mate" else _tactic)
+    others = {"mate": _mate, "only move": _only}
+    checks = dict.fromkeys(PLACES, _place) | dict.fromkeys(MATERIAL, _difference) | others
+    check = checks.get(claim.kind, _tactic)
     for deeper in (0, DEEPER):
         try:
             check(claim, judge, deeper)
@@ -108,9 +123,15 @@ def doubt(claim: Claim, judge: Judge) -> str | None:
 
 
 def _mate(claim: Claim, judge: Judge, deeper: int) -> None:
-    moves = len(claim.line) // 2  # that are left after the first; a search as deep as that may not see them
-    reply = judge.ask(claim.boards[1], deeper=deeper + 2 * moves)
+    moves = len(claim.line) // 2  # that are left after the first; at a fixed depth a search may see a longer mate first
+    reply = judge.ask(claim.boards[1], deeper=2 * moves, mate=moves if deeper else None)
     need(reply.mate is not None and -moves <= reply.mate <= 0, f"after the first move it finds no mate in {moves}")
+
+
+def _only(claim: Claim, judge: Judge, deeper: int) -> None:
+    start, first = claim.boards[0], claim.line[0]
+    best, others = judge.ask(start, first, deeper).by_wdl, judge.ask(start, deeper=deeper, but=first).by_wdl
+    need(best - others >= MUST_LOSE, f"it is better than any other by {best - others:.1%} only")
 
 
 def _tactic(claim: Claim, judge: Judge, deeper: int) -> None:

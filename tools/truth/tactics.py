@@ -33,6 +33,18 @@ def falls(claim: Claim, *named: Named) -> None:
     need(claim.fallen & {each.square for each in named}, f"the line does not take {' or '.join(map(said, named))}")
 
 
+def only_move(claim: Claim) -> None:
+    """The first move, no capture, is by the first piece named, attacks the others, and is compared with another."""
+    mover, *targets = only(claim, True, *[False] * (len(claim.pieces) - 1))
+    first = claim.line[0]
+    need(first.from_square == mover.square, f"the first move is not by {said(mover)}")
+    need(not claim.boards[0].is_capture(first), "the first move takes something")
+    need(len(claim.other_line) == 1 and claim.other_line[0] != first, "it is compared with no other move")
+    for target in targets:
+        is_attacked = is_worth_taking(claim.boards[1], first.to_square, target)
+        need(is_attacked, f"{said(target)} is not attacked, or is not worth taking")
+
+
 def mate(claim: Claim) -> None:
     """The line ends in checkmate by `side`."""
     need(claim.boards[-1].is_checkmate() and claim.boards[-1].turn != claim.side, "the line does not end in checkmate")

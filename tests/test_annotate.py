@@ -284,13 +284,16 @@ PLAYED = "g1f3"
         ({"": (0, BEST), PLAYED: 300, BEST: 290}, None, BEST),  # the better move does not do better
         ({"": (0, SECOND), PLAYED: 300, BEST: 290, SECOND: -10}, "blunder", SECOND),  # another one does
         ({"": (0, SECOND), PLAYED: 300, BEST: -40, SECOND: -10}, "blunder", BEST),
+        ({"": (0, BEST), PLAYED: 300, BEST: 0, "longer": {PLAYED: 10}}, None, BEST),  # a still longer search sees none
+        ({"": (0, BEST), PLAYED: 300, BEST: 0, "longer": {PLAYED: 50}}, "inaccuracy", BEST),  # or sees less
     ],
 )
 def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grade: str | None, better: str) -> None:
     shallow = {"": (0, BEST), PLAYED: 300, BEST: 0}
 
     def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
-        scores = shallow if limits.nodes == 1 else deep
+        longer = deep.get("longer", {}) if limits.nodes > annotation.CONFIRMING else {}
+        scores = shallow if limits.nodes == 1 else deep | longer
         name = position.uci(position.moves[-1]) if position.moves else ""
         value = scores[name] if name == "" else (scores[name], position.uci(position.legal_moves[0]))
         return [Line(1, 1, 1, Score(value[0]), "", 1, 1, 0, 1, (position.parse_uci(value[1]),))]
@@ -311,7 +314,7 @@ def test_a_game_full_of_mistakes_takes_a_bounded_time() -> None:
     for _ in annotate_moves(Position(ENDING), moves, judge_from(seek), lambda _: Limits(nodes=10)):
         most.append(max(nodes))
         nodes.clear()
-    assert most == [80] * 10 + [40] * 10 + [20] * 10 + [10] * 14
+    assert most == [80] * 6 + [40] * 6 + [20] * 6 + [10] * 26
     assert annotation.deeper(Limits(depth=9), 1).depth == 12 and annotation.deeper(Limits(depth=9), 9).depth == 9
 
 
@@ -371,7 +374,7 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
     for scores, moves, searches in (
         ({}, ["g1f3", "g8f6"], 3),
         ({BEST: 15}, [BEST], 2),  # a fall too small to look into
-        ({"g1f3": 300}, ["g1f3"], 5),  # the move, the position, and the best move
+        ({"g1f3": 300}, ["g1f3"], 9),  # the move, the position, the best move; longer both; and the others of each
         ({BEST: 300}, [BEST], 4),  # the move and the position, where it is the best
     ):
         calls: list[str] = []

@@ -20,6 +20,12 @@ from merino.study.lines import Course, after_move
 LIMITS = Limits(nodes=1000)
 
 
+@pytest.fixture(autouse=True)
+def no_only_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no move be the only good one: a scripted judge finds some moves worse than any one."""
+    monkeypatch.setattr(claims, "LEAST_APART", 2.0)
+
+
 def line_of(position: Position, moves: str, score: int) -> Line:
     """A line of moves in short notation, with its score for the side to move."""
     board, pv, at = position.to_chess(stack=False), list[int](), position.copy()
@@ -44,7 +50,10 @@ def judge(found: Mapping[str, tuple[str, int]] | None = None, otherwise: int = 0
         key = " ".join(position.fen().split()[:2])
         sign = 1 if key.endswith("w") else -1
         moves, score = (found or {}).get(key, ("", sign * otherwise))
-        return [line_of(position, moves, score - 100 * (len(limits.search_moves) > 1))]
+        line = line_of(position, moves, score - 100 * (len(limits.search_moves) > 1))
+        if limits.search_moves and line.pv[0:1] != tuple(limits.search_moves[:1]):
+            line = line._replace(pv=tuple(limits.search_moves[:1]))
+        return [line]
 
     share = partial(outlook.expected_score, k=200.0)
     return Judge("script", analyse, share, families.default(), "", "", ())
@@ -94,6 +103,7 @@ def claimed(fen: str, moves: str, score: int = 300, found: Mapping[str, tuple[st
         ("r3k3/1pp5/p2p4/8/2p5/1B6/PPP5/4K3 w - - 0 1", "Bxc4 b5 Bd5", ("takes", "pc4", (1, 1))),
         ("4k3/1pp5/p2p4/8/B7/1P6/2P5/4K3 b - - 0 1", "b5 Kd2 bxa4 bxa4", ("trapped", "Ba4", (2, 4))),
         ("7k/8/8/8/P7/8/8/K7 w - - 0 1", "a5 Kg7 a6 Kf7 a7 Ke7 a8=Q Kf6", ("promotion", "Pa4", (8, 7))),
+        ("8/p3k2p/2Rr4/3p1PP1/2pK4/8/P7/8 w - - 0 1", "f6+ Kd7 f7 Rxc6 f8=Q c3", ("promotion", "Pf5", (3, 5))),
         ("4k3/8/8/q2p4/8/8/3R4/R3K3 w - - 0 1", "Rxa5 Ke7 Raxd5 Ke6", ("takes", "qa5", (9, 1))),  # the pawn is little
         ("r3k3/8/8/8/2p5/8/8/4KB1R w - - 0 1", "Bxc4 Rd8", None),  # a count of material finds Ra1+
         ("6k1/8/8/8/8/8/1r6/R5K1 w - - 0 1", "Ra8+ Kf7 Ra7+ Kg6 Ra6+ Kf5 Ra5+ Ke4 Ra4+ Kf3 Rf4+ Kxf4", None),
@@ -145,10 +155,11 @@ def test_a_search_that_does_not_agree_leaves_nothing_to_say(taken, before, after
 def test_a_first_move_worse_in_a_longer_search_or_than_another_proves_nothing():
     def analyse(position: Position, limits: Limits, count: int = 1, *, longer: int, others: int) -> Sequence[Line]:
         (line,) = script.analyse(position, limits, count)
-        by = longer if limits.nodes > LIMITS.nodes else others if limits.search_moves else 0
+        by = others if limits.search_moves else longer if limits.nodes > LIMITS.nodes else 0
         return [line._replace(score=Score(line.score + by))]
 
-    for taken, longer, others, is_claimed in (("p", 0, 0, 1), ("p", 100, 0, 0), ("p", 0, 150, 0), ("n", 100, 150, 1)):
+    cases = (("p", 0, 0, 1), ("p", 100, 0, 0), ("p", 0, 150, 0), ("n", 100, 0, 1), ("n", 0, 150, 0))
+    for taken, longer, others, is_claimed in cases:
         fen, moves = f"4k3/8/8/3{taken}4/8/8/8/3RK3 w - - 0 1", "Rxd5 Ke7"
         script = judge(along(fen, moves), otherwise=300)
         searched = replace(script, analyse=partial(analyse, longer=longer, others=others))
@@ -175,6 +186,39 @@ def test_material_is_claimed_only_if_no_defence_saves_it():
     assert claimed(fen, moves, found={pinned: (later, -300)}) == ("pin", "Bd3 nd7 ke8", (3, 3))
 
 
+def test_a_defence_as_good_as_the_best_may_save_material():
+    fen, moves = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1", "Nc7+ Kd7 Nxa8 Kc6"
+    script, check = judge(along(fen, moves), otherwise=300), Position("r3k3/2N5/8/8/8/8/7P/4K3 b - - 0 1")
+    for second, kind in ((-350, None), (-351, "fork"), (-300, None)):
+
+        def analyse(position: Position, limits: Limits, count: int = 1, second: int = second) -> Sequence[Line]:
+            (line,) = script.analyse(position, limits, count)
+            if count == 1 or position.fen().split()[0] != check.fen().split()[0]:
+                return [line]
+            return [line, line_of(check, "Kd8 Kd2 Kxc7", second)]
+
+        claim = claims.Prover(replace(script, analyse=analyse), LIMITS).of_line(course(fen, moves))
+        assert (claim and claim.kind) == kind
+
+
+def test_of_much_that_is_won_the_little_that_comes_later_is_left_out():
+    fen, moves = "4k3/p7/8/8/4q3/8/8/4R1K1 w - - 0 1", "Rxe4+ Kd7 Ra4 Kd6 Rxa7"
+    assert claimed(fen, moves) == ("takes", "qe4", (9, 1))
+
+
+def test_a_reply_or_a_move_is_the_only_one_where_most_of_the_loss_hangs_on_it(monkeypatch):
+    fen, better, reply = "4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1", ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
+    for least, kind in ((0.05, "reply overlooked"), (0.5, claims.UNPROVED)):
+        monkeypatch.setattr(claims, "LEAST_APART", least)
+        assert mistake(fen, "Ra2", better, reply).kind == kind
+    monkeypatch.setattr(claims, "LEAST_APART", 0.05)
+    found = mistake(fen, "Ra2", better, reply)
+    assert found.sentence == "Ra2 allows 1...Nb3, which is better than any other reply by 2.00"
+    assert found.claims[0].kind == "only move" and found.claims[0].other_line
+    monkeypatch.setattr(winning, "COVERED", 9.0)
+    assert mistake(fen, "Ra2", better, reply).kind == claims.UNPROVED
+
+
 def test_material_is_counted_in_full_where_a_draw_by_fifty_moves_makes_it_count_less():
     assert winning.Winning(judge(), LIMITS).count(Position("4k3/8/8/3R4/8/8/8/4K3 b - - 0 1")).pawns == 0
 
@@ -189,7 +233,9 @@ def test_material_is_counted_in_full_where_a_draw_by_fifty_moves_makes_it_count_
 )
 def test_a_mate_is_claimed_where_it_is_shown_to_its_end(fen, moves, mate, found):
     score = MATE_SCORE - (2 * mate - 1)
-    claim = claims.Prover(judge(otherwise=score), LIMITS).of_line(course(fen, moves, score))
+    line = course(fen, moves, score)
+    replies = {" ".join(line.after(1).fen().split()[:2]): ("", -(score + 1))}
+    claim = claims.Prover(judge(replies, otherwise=score), LIMITS).of_line(line)
     assert (claim and claim.text) == found
     assert claim is None or (claim.proof.score_after.text, len(claim.line)) == ("mate", 2 * mate - 1)
 
@@ -330,7 +376,7 @@ FALLS_SHORT = [
 def test_a_line_comes_out_worse_by_what_covers_its_loss(taken, loss, ends, taken_back, is_said, monkeypatch):
     fen, reply = ("r3k3/2p2ppp/8/3p4/8/8/5PPP/3RK3 w q - 0 1", "c6") if taken == "p" else (KNIGHT, "Nf6")
     counted(monkeypatch, taken_back, 0)
-    farther = zip(ends, (0, 1 if taken == "p" else 3), strict=True)
+    farther = zip(ends, ([0], [1 if taken == "p" else 3]), strict=True)
     monkeypatch.setattr(winning.Winning, "farther", lambda *_: next(farther))
     lines = course(fen, f"h3 {reply} Ke2 Ke7", 300 - loss), course(fen, "Rxd5 Ke7 Ke2 f6", 300)
     assert (winning.Winning(judge(), LIMITS).difference(*lines) is not None) == is_said

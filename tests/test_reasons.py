@@ -7,7 +7,7 @@ from merino.core.board.game import Position
 from merino.engine.search.limits import Score
 from merino.eval.families import default
 from merino.study.lines import Course, end_of
-from merino.study.tactics import discovered_by, exchange, fork_targets, is_hanging, pins_by, skewers_by
+from merino.study.tactics import discovered_by, exchange, is_hanging, pins_by, skewers_by, worth_attacking
 
 EXCHANGES = [
     ("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "d5", 3),  # nothing guards it
@@ -26,11 +26,11 @@ def test_an_exchange_wins_what_a_player_counts(fen: str, square: str, pawns: int
 
 def test_a_knight_forks_king_and_rook_but_not_if_it_is_taken() -> None:
     board = chess.Board("r3k3/2N5/8/8/8/8/8/4K3 b - - 0 1")
-    assert {chess.square_name(each) for each in fork_targets(board, chess.C7)} == {"a8", "e8"}
+    assert {chess.square_name(each) for each in worth_attacking(board, chess.C7)} == {"a8", "e8"}
     board.set_piece_at(chess.D7, chess.Piece(chess.QUEEN, chess.BLACK))
-    assert fork_targets(board, chess.C7) == []
+    assert worth_attacking(board, chess.C7) == []
     board = chess.Board("4k3/2p2p2/1n3n2/3N4/8/8/8/4K3 b - - 0 1")  # guarded pieces that are not worth more
-    assert fork_targets(board, chess.D5) == []
+    assert worth_attacking(board, chess.D5) == []
 
 
 def test_a_bishop_pins_a_knight_to_the_king_and_a_rook_skewers_king_and_queen() -> None:

@@ -135,7 +135,7 @@ THREATS = [
 
 @pytest.mark.parametrize(("fen", "said"), THREATS)
 def test_a_threat_is_what_the_other_side_would_win(fen: str, said: str | None, gen13: Judge) -> None:
-    for nodes in (3_000, 20_000):
+    for nodes in (10_000, 20_000):
         found = claims.Prover(gen13, Limits(nodes=nodes)).threat(Position(fen))
         assert found is None if said is None else claims.threat_text(*found[:2]).startswith(said)
 
@@ -167,7 +167,7 @@ def test_the_shell_begins_with_the_verdict_and_gives_claims(shell) -> None:
     assert said.startswith("Rd7 is mate.\n") and "costs White" not in said
     found = shell("compare", MATE_OR_CHECK, "Qb8+", "Rd7#", "--nodes", "5000", "--json")
     assert (found["why"], found["claims"][0]["line"]) == (["Rd7 is mate."], ["d1d7"])
-    said = shell("explain", BISHOP_EN_PRISE, "Ba6", "--nodes", "20000")
+    said = shell("explain", BISHOP_EN_PRISE, "Ba6", "--nodes", "100000")
     assert said.startswith("Ba6 loses the bishop: 2...") and "Ba6 gains" not in said
     found = shell("explain", MATE_IN_TWO, "--judge", "terms", "--nodes", "5000", "--json")
     assert found["claims"][0]["proof"]["judge"] == "terms" and found["threat"] is None

@@ -68,7 +68,7 @@ SIGNS = ", ".join(f"{grade.name} ${grade.nag} from {grade.least_loss:.0%}" for g
 OnProgress = Callable[[GameSource, int], object]  # called with a game and the number of its annotated plies
 _GAME = re.compile(rb"% game (\d{1,9}), (\d{1,9}) bytes(?:, checksum (\w{8}))?\n")
 _GAP = b"\n\n"
-_MOVE_COSTS = 4.0  # times the search of a position, with what looks like a mistake; for the time of all games
+_MOVE_COSTS = 8.0  # times the search of a position, with what looks like a mistake; for the time of all games
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from merino.engine.notation.san import san, score_text
 from merino.engine.report import schema, static
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import Limits, Score
-from merino.study import claims
+from merino.study import claims, winning
 from merino.study.judge import Judge, lengthened
 from merino.study.lines import Course, after_move, seen_after
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
-FULLY = 10  # such moves of a game get all of it, the next ten half of it, and so on: a bound on the time of a game
+FULLY = 6  # such moves of a game get all of it, the next six half of it, and so on: a bound on the time of a game
 _CONFIRMING_PLIES = 4  # more, where the limit is a depth
 
 
@@ -140,7 +140,7 @@ def _confirmed(
     The best one is `move` itself where the search before it agrees with it, or sees no such fall.
     """
     after = verdict_on(after_move(position, move), judge, limits)
-    own = replace(after, score=seen_after(after.score, -1), turn=position.side, best=(move, *after.best))
+    own = _from(position, move, after)
     deep = verdict_on(position, judge, limits)
     if deep.best[0] == move or not _looks_bad(position, deep, after, judge):
         return own, after
@@ -148,9 +148,19 @@ def _confirmed(
     for other in dict.fromkeys((deep.best[0], before.best[0])):
         if other != move:
             verdict = verdict_on(after_move(position, other), judge, limits)
-            line, score = (other, *verdict.best), seen_after(verdict.score, -1)
-            found.append(replace(verdict, score=score, turn=position.side, best=line))
-    return max(found, key=lambda verdict: verdict.seen_by(position.side)[1]), after
+            found.append(_from(position, other, verdict))
+    best = max(found, key=lambda verdict: verdict.seen_by(position.side)[1])
+    if not _looks_bad(position, best, after, judge):
+        return best, after
+    limits = lengthened(limits, *winning.LONGER)
+    after = verdict_on(after_move(position, move), judge, limits)
+    longer = verdict_on(after_move(position, best.best[0]), judge, limits)
+    return _from(position, best.best[0], longer), after
+
+
+def _from(position: game.Position, move: int, after: MoveVerdict) -> MoveVerdict:
+    """The verdict after a move as one on the position before it."""
+    return replace(after, score=seen_after(after.score, -1), turn=position.side, best=(move, *after.best))
 
 
 def verdict_on(position: game.Position, judge: Judge, limits: Limits) -> MoveVerdict:

@@ -22,12 +22,13 @@ from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.common.text import counted
 from merino.engine.notation.san import san_line
 from merino.engine.report import phrases, places, schema, static
-from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits, Score
+from merino.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
-from merino.study.judge import Judge
+from merino.study.judge import Judge, lengthened
 from merino.study.lines import LATEST, SPARED, Course, LineEnd, end_of
 
 LEAST_OF_SEVERAL = 35  # centipawns that a move must lose for each pawn of several
+LEAST_APART = 0.05  # of the points, by which an only move must be better than any other
 MIN_PLACE = 15.0  # centipawns that terms must make of a fact
 LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of place must show
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
@@ -70,10 +71,10 @@ TACTICS = {
     "trapped": ("piece trapped", "piece not trapped"),
     "wins material": ("material lost", "material not won"),
 }
-DIFFERENCE = TACTICS["wins material"][0]
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
+REPLY_ALLOWED, ONLY_MISSED = "reply overlooked", "only move missed"
 MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
-MISTAKES += (GIVEN_AWAY, NOT_GAINED, UNPROVED)
+MISTAKES += (REPLY_ALLOWED, ONLY_MISSED, GIVEN_AWAY, NOT_GAINED, UNPROVED)
 
 
 class _Candidate(NamedTuple):
@@ -105,14 +106,47 @@ class Prover:
             wins, other = schema.GainReport(pawns, ply), best.uci(best_ply)
             worse = self._claim("material", own.side, whole, ply, text, (before, after), wins=wins, other=other)
             shown = worse.line if whole.lead(ply) else other
-            return Mistake(DIFFERENCE, worse.text, line_text(best.start, shown), (worse,))
-        found = self._places(whole, best)
-        if found:
+            return Mistake(TACTICS["wins material"][0], worse.text, line_text(best.start, shown), (worse,))
+        if (reply := self._only(own, whole, best)) is not None:
+            return Mistake(REPLY_ALLOWED, reply.text, line_text(own.start, reply.line), (reply,))
+        if found := self._places(whole, best):
             kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(played) else NOT_GAINED
             sentence = " and ".join(claim.text for claim in found)
             return Mistake(kind, sentence, line_text(best.start, found[0].line), tuple(found))
-        line = (best if best.moves else own).text(LATEST)
-        return Mistake(UNPROVED, self._unproved(best, own), line)
+        if (only := self._only(best, whole, best)) is not None:
+            return Mistake(ONLY_MISSED, only.text, line_text(best.start, only.line), (only,))
+        better = best if best.moves else own
+        return Mistake(UNPROVED, self._unproved(best, own), better.text(better.shown))
+
+    def _only(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
+        """That most of what a mistake loses hangs on the first move of a line: the reply, or the better move.
+
+        No capture, nor a reply to a check, which may be the only one anyway.
+        """
+        is_reply = course is not best
+        others = [move for move in course.start.legal_moves if move not in course.moves[:1]]
+        if not course.moves or not others or course.score.mate is not None:
+            return None
+        if course.boards[0].is_capture(course.made[0]) or (is_reply and course.boards[0].is_check()):
+            return None
+        longer = lengthened(self.limits, *winning.LONGER)
+        second = self.judge.line(course.start, replace(longer, search_moves=others))
+        if second.score.mate is not None:
+            return None
+        scores = (Score(-second.score), whole.score) if is_reply else (best.score, second.score)
+        apart = self.judge.fall(best.start, *scores)
+        if apart < max(LEAST_APART, winning.COVERED * self.judge.fall(best.start, best.score, whole.score)):
+            return None
+        targets = tactics.worth_attacking(course.boards[1], course.made[0].to_square)
+        targets = [each for each in targets if course.boards[1].piece_type_at(each) != chess.KING][:2]
+        named = [(course.boards[0], square) for square in (course.made[0].from_square, *targets)]
+        attacks = " and the ".join(tactics.piece_name(course.boards[1], target) for target in targets)
+        does = f"attacks the {attacks} and " if attacks else ""
+        by = f"is better than any other {'reply' if is_reply else 'move'} by {(course.score - second.score) / 100:.2f}"
+        said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
+        seen, other = (second.score, course.score), (course.start.uci(second.pv[0]),)
+        text = f"{said} {does}{by}"
+        return self._claim("only move", course.side, course, course.shown, text, seen, pieces=named, other=other)
 
     def of_line(self, course: Course) -> schema.ClaimReport | None:
         """What the side that begins a line wins by it: a mate or material; None if nothing is proved."""
@@ -181,10 +215,10 @@ class Prover:
                 position.push(move)
         if not position.is_checkmate():
             return None
-        whole = Course(course.start, moves, course.score)
-        if int(self._winning.search(whole.after(1)).score) > -MATE_IN_MAX_PLY:
-            return None
-        count = (len(moves) + 1) // 2
+        whole, count = Course(course.start, moves, course.score), (len(moves) + 1) // 2
+        for line in self.judge.lines(whole.after(1), self.limits, len(whole.after(1).legal_moves)):
+            if line.score.mate is None or not 1 - count <= line.score.mate <= 0:
+                return None
         text = f"{course.opening} mates in {count}" if count > 1 else f"{course.opening} is mate"
         return self._claim("mate", course.side, whole, len(moves), text, (course.score, MATE_SCORE))
 
@@ -195,7 +229,7 @@ class Prover:
             return None
         how = tactics.DRAWS[kind]
         text = f"{course.opening} {how}" if len(course.moves) <= 2 else f"the line from {course.opening} {how}"
-        if course.moves and abs(self._winning.search(course.after(1)).score) > NEARLY_EVEN:
+        if course.moves and abs(self.judge.line(course.after(1), self.limits).score) > NEARLY_EVEN:
             return None
         return self._claim(kind, course.side, course, len(course.moves), text, (0, 0))
 
@@ -215,21 +249,17 @@ class Prover:
         """What the move gives away or does not gain by place, the mover's own first, the largest first."""
         if whole.score.mate is not None or best.score.mate is not None:
             return []
-        loss = int(best.score) - int(whole.score)
+        scores, loss = (best.score, whole.score), int(best.score) - int(whole.score)
         for plies in _level_ends(whole, best):
             here, there = (end_of(*line, self.judge.narrator) for line in zip((whole, best), plies, strict=True))
             if not (found := _covering(list(_place_candidates(here, there, best.side)), loss)):
                 continue
             own_end, best_end = (self._winning.farther(*end)[0] for end in zip((whole, best), plies, strict=True))
-            if self._fall(best, best_end, own_end) >= winning.COVERED * self._fall(best, best.score, whole.score):
+            shown, whole_fall = (self.judge.fall(best.start, *pair) for pair in ((best_end, own_end), scores))
+            if shown >= winning.COVERED * whole_fall:
                 ends = (whole, plies[0], own_end), (best, plies[1], best_end)
                 return [self._place(each, *(ends if each.is_played else ends[::-1])) for each in found]
         return []
-
-    def _fall(self, best: Course, *scores: int) -> float:
-        """How much less of the points the second score promises who begins a line, as grades see it."""
-        better, other = ((Score(score), self.judge.expected(Score(score))) for score in scores)
-        return self.judge.loss(best.start, better, other)
 
     def _place(
         self, found: _Candidate, end: tuple[Course, int, int], other: tuple[Course, int, int]
@@ -309,6 +339,10 @@ def rules() -> dict[str, str]:
     found["material"] = (
         f"Two lines from one position are quiet within {LATEST} plies of a move and of its reply. The one has less "
         "material, that does not come back, and a count of material finds nothing there for the side to move."
+    )
+    found["only move"] = (
+        "Any other move loses at least half as much as the mistake did, and 5% of the points; or against any other "
+        "reply it would have lost so much less. The move takes nothing."
     )
     found |= dict.fromkeys(tactics.DRAWS, draw) | {kind: str(fact.holds.__doc__) for kind, fact in places.FACTS.items()}
     return found | {phrases.MOBILITY: mobility}

@@ -69,11 +69,19 @@ class Judge:
     close: Callable[[], object] = field(default=lambda: None)
 
     def line(self, position: Position, limits: Limits) -> Line:
-        """The best line, or where the game is over without a claim what the rules say: no moves, of depth 0."""
+        """The best line, or where the game is over without a claim what the rules say: no moves, of depth 0.
+
+        Raises StudyError where the search was too short for one.
+        """
+        return self.lines(position, limits, 1)[0]
+
+    def lines(self, position: Position, limits: Limits, count: int) -> Sequence[Line]:
+        """So many of the best lines, or as many as there are moves; where the game is over, as `line` has it."""
         if position.is_checkmate() or not position.legal_moves or position.is_insufficient_material():
-            return Line(0, 0, 1, Score(-MATE_SCORE if position.is_checkmate() else 0), "", 0, 0, 0, 0, ())
-        (line,) = self.analyse(position, limits)
-        return line
+            return [Line(0, 0, 1, Score(-MATE_SCORE if position.is_checkmate() else 0), "", 0, 0, 0, 0, ())]
+        if not (found := self.analyse(position, limits, min(count, len(position.legal_moves)))):
+            raise errors.StudyError("the search was too short for a verdict")
+        return found
 
     def share(self, position: Position, score: Score) -> float:
         """What the side to move may expect between players who give nothing away, 0..1: by chances of win and draw."""
@@ -91,6 +99,11 @@ class Judge:
         if is_mated and falls and falls[0] >= NOT_LOST:
             return fall  # who is mated had not lost anyway
         return min([fall, *falls])
+
+    def fall(self, position: Position, *scores: Score) -> float:
+        """How much less of the points the second score promises the side to move than the first, as `loss` has it."""
+        better, other = ((score, self.expected(score)) for score in scores)
+        return self.loss(position, better, other)
 
     def __enter__(self) -> Self:
         return self

@@ -130,6 +130,11 @@ class Course:
         return [ply for ply in range(1, min(len(self.moves), last) + 1) if tactics.is_quiet(self.boards[ply])]
 
     @property
+    def shown(self) -> int:
+        """The plies to the last quiet board of its first moves, 1 if there is none."""
+        return max(self.quiet(LATEST), default=1)
+
+    @property
     def draw(self) -> str | None:
         """The kind of draw, by the rules, that it ends in; None if it does not."""
         last, *earlier = (board.epd() for board in reversed(self.boards))
@@ -150,10 +155,7 @@ class Course:
 
     def after(self, plies: int) -> Position:
         """The position after so many of its moves."""
-        found = self.start.copy()
-        for move in self.moves[:plies]:
-            found.push(move)
-        return found
+        return after_move(self.start, *self.moves[:plies])
 
 
 @dataclass(frozen=True)
@@ -183,10 +185,11 @@ def end_of(course: Course, plies: int, by_terms: Evaluation) -> LineEnd:
     return LineEnd(course.boards[plies], {origin: square for square, origin in origins.items()}, usual, worths)
 
 
-def after_move(position: Position, move: int) -> Position:
-    """A copy of the position after a move."""
+def after_move(position: Position, *moves: int) -> Position:
+    """A copy of the position after a legal move, or several."""
     after = position.copy()
-    after.push(move)
+    for move in moves:
+        after.push(move)
     return after
 
 

@@ -7,7 +7,7 @@ not count; and of several kings of a side, the first one counting from a1 is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -29,7 +29,7 @@ from merino.eval.explanation import Explanation
 from merino.study import accounts, errors
 from merino.study.analyser import expected_of
 from merino.study.judge import Judge
-from merino.study.lines import Course
+from merino.study.lines import Course, after_move
 from merino.study.shapley import DEFAULT_ERROR, shapley_values
 
 LINES = 3  # of the best moves
@@ -71,7 +71,7 @@ def report_alone(position: game.Position, evaluation: Evaluation) -> schema.Posi
 
 def ending_after(position: game.Position, move: Move) -> str | None:
     """A sentence on how a legal move ends the game, None if it goes on."""
-    outcome = _after(position, [move]).outcome()
+    outcome = after_move(position, move).outcome()
     return None if outcome is None else phrases.ending_sentence(outcome)
 
 
@@ -165,7 +165,7 @@ def _with_moves(
     expected = partial(expected_of, evaluation=evaluation) if judge is None else judge.expected
     before, board = evaluation.explain(position.record), position.to_chess(stack=False)
     sign = 1 if position.side == WHITE else -1
-    ends = [evaluation.explain(_after(position, [move]).record) for move in moves]
+    ends = [evaluation.explain(after_move(position, move).record) for move in moves]
     by_search = len(found) == len(moves)
     values = [
         int(found[move].score) if by_search else sign * end.score_white for move, end in zip(moves, ends, strict=True)
@@ -230,19 +230,11 @@ def quiet_end(
     """
     sign = 1 if turn == WHITE else -1
     lengths = range(len(moves), max(0, len(moves) - TAIL), -1)
-    ends = [(length, evaluation.explain(_after(position, moves[:length]).record)) for length in lengths]
-    if score.mate is not None or (score == 0 and _after(position, moves).outcome() is not None):
+    ends = [(length, evaluation.explain(after_move(position, *moves[:length]).record)) for length in lengths]
+    if score.mate is not None or (score == 0 and after_move(position, *moves).outcome() is not None):
         return tuple(moves), ends[0][1]
     length, end = min(ends, key=lambda pair: abs(pair[1].score_white - sign * score))
     return tuple(moves[:length]), end
-
-
-def _after(position: game.Position, moves: Iterable[int]) -> game.Position:
-    """A copy of the position with these legal moves played."""
-    after = position.copy()
-    for move in moves:
-        after.push(move)
-    return after
 
 
 # One position under two evaluations

@@ -149,8 +149,8 @@ def is_hanging(board: chess.Board, square: chess.Square) -> bool:
     return colour is not None and exchange(board, square, not colour) > 0
 
 
-def fork_targets(board: chess.Board, square: chess.Square) -> list[chess.Square]:
-    """The pieces that a piece attacks after its move, if there are two or more and it cannot be taken with a profit.
+def worth_attacking(board: chess.Board, square: chess.Square) -> list[chess.Square]:
+    """The pieces worth attacking that a piece attacks after its move; none if it can be taken with a profit.
 
     They are the king, pieces worth more than it, and pieces that nothing guards; pawns do not count.
     """
@@ -158,14 +158,13 @@ def fork_targets(board: chess.Board, square: chess.Square) -> list[chess.Square]
     if piece is None or is_hanging(board, square):
         return []
     own = WORTH[piece.piece_type]
-    found = [
+    return [
         target
         for target in board.attacks(square)
         if board.color_at(target) == (not piece.color)
         and board.piece_type_at(target) != chess.PAWN
         and (worth_at(board, target) > own or not board.attackers(not piece.color, target))
     ]
-    return found if len(found) > 1 else []
 
 
 def pins_by(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess.Square, chess.Square]]:

@@ -15,7 +15,7 @@ from merino.engine.notation.san import san, score_text
 from merino.engine.report import phrases, schema
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
-from merino.study import claims, errors, tactics, winning
+from merino.study import claims, tactics, winning
 from merino.study.annotation import deeper, grade_of
 from merino.study.judge import Judge, lengthened
 from merino.study.lines import Course, after_move, seen_after
@@ -60,9 +60,9 @@ def of_position(position: Position, prover: claims.Prover) -> Judgement:
     made; none is if the limit is a time.
     """
     judge, limits = prover.judge, prover.limits
-    line = _searched(position, judge, limits)
+    line = judge.line(position, limits)
     for within in () if limits.movetime else (deeper(limits), lengthened(deeper(limits), *winning.LONGER)):
-        deep = _searched(position, judge, within)
+        deep = judge.line(position, within)
         off = abs(judge.share(position, deep.score) - judge.share(position, line.score))
         line = line if deep.pv[0] == line.pv[0] and off < SAME else deep
         if off < UNSETTLED:
@@ -216,23 +216,16 @@ def _both(
     where the second move seems the best.
     """
     for within in (limits, deeper(limits)):
-        line = _searched(position, judge, replace(within, search_moves=list(first)))
-        own = line if line.pv[0] == second else _searched(position, judge, replace(within, search_moves=[second]))
+        line = judge.line(position, replace(within, search_moves=list(first)))
+        own = line if line.pv[0] == second else judge.line(position, replace(within, search_moves=[second]))
         if grade_of(_fall(position, line, own, judge)) is None and (own is not line or limits.movetime):
             break
     return line, own, claims.Prover(judge, within)
 
 
-def _searched(position: Position, judge: Judge, limits: Limits) -> Line:
-    for line in judge.analyse(position, limits):
-        return line
-    raise errors.StudyError("the search was too short for a verdict")
-
-
 def _fall(position: Position, one: Line, other: Line, judge: Judge) -> float:
     """How much less of the points the worse of two lines brings, by the scale of the judge by which it is less."""
-    better, worse = sorted((one.score, other.score), reverse=True)
-    return judge.loss(position, (better, judge.expected(better)), (worse, judge.expected(worse)))
+    return judge.fall(position, *sorted((one.score, other.score), reverse=True))
 
 
 def _mistake(prover: claims.Prover, position: Position, better: Line, other: Line) -> claims.Mistake:

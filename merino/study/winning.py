@@ -21,13 +21,14 @@ from merino.eval import families
 from merino.eval.evaluation import Evaluation
 from merino.study import tactics
 from merino.study.judge import Judge, by_search, lengthened
-from merino.study.lines import FOLLOWED, LATEST, SPARED, Course, least_of
+from merino.study.lines import FOLLOWED, LATEST, OF_MUCH, SPARED, Course, least_of
 
 MAX_FALL = 50  # centipawns that the second search may find less than the first
 WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
 BETTER_OFF = 100  # centipawns of a side that needs no closer look when it wins a piece
 LEAST_PER_PAWN = 60  # centipawns that a move must lose for each pawn that is said to be lost
 COVERED = 0.5  # of what a move loses, that a reason must make
+DEFENCES = 3  # replies, or lines, at most, that are looked into
 AS_GOOD = 20  # centipawns by which a first move may be worse than another
 COUNTING = 100_000  # nodes of the search that counts material
 COUNTER_MB = 8
@@ -35,9 +36,9 @@ LONGER = 3, 2  # times the nodes, or more plies, of a search that must not chang
 SIMPLE = 3  # plies in which what hangs is taken
 
 
-def for_beginner(value: int, ply: int) -> int:
+def for_beginner(value: int, ply: int) -> Score:
     """A value for the side to move after so many plies, for the side that begins the line."""
-    return value if ply % 2 == 0 else -value
+    return Score(value if ply % 2 == 0 else -value)
 
 
 @cache
@@ -83,10 +84,6 @@ class Winning:
     limits: Limits
     _counts: dict[tuple[Any, ...], Counted] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def search(self, position: Position) -> Line:
-        """What the judge finds."""
-        return self.judge.line(position, self.limits)
-
     def of(self, course: Course, owed: int = 0) -> Win | None:
         """What material a line wins beyond what is owed, or another as good, that a count of material finds as well."""
         counted = self.count(course.start)
@@ -101,31 +98,28 @@ class Winning:
         """Another line from the same position; None if the judge finds its first move worse."""
         score = course.score
         if moves[0] != course.moves[0]:
-            score = self._best_of(course.start, [moves[0]]).score
+            score = self.judge.line(course.start, replace(self.limits, search_moves=[moves[0]])).score
         return None if score < course.score - AS_GOOD else Course(course.start, moves, score)
-
-    def _best_of(self, position: Position, moves: Sequence[int]) -> Line:
-        return self.judge.line(position, replace(self.limits, search_moves=list(moves)))
 
     def _won_in(self, course: Course, owed: int) -> Win | None:
         """What material a line wins, and by which of the means; None if it is not proved.
 
-        Of much that is won, what comes a pawn at a time later is left out.
+        Of much that is won, the little that comes later is left out.
         """
-        plies = {gain.pawns - owed: gain.ply for gain in course.gains if gain.pawns > owed}
         for gain in course.gains:
             won = gain.pawns - owed
-            if won <= 0 or plies.get(least_of(won), LATEST) < gain.ply:
+            least = won - won // OF_MUCH
+            if won <= 0 or any(least <= each.pawns - owed < won and each.ply < gain.ply for each in course.gains):
                 continue
             if self.count(course.start, course.moves[:1]).pawns < least_of(gain.pawns):
                 continue
             end = course.after(gain.ply)
             if gain.pawns + for_beginner(self.count(end).pawns, gain.ply) < least_of(gain.pawns):
                 continue
-            line = self.search(end)
-            after = line.score if gain.ply % 2 == 0 else Score(-line.score)
+            line = self.judge.line(end, self.limits)
+            after = for_beginner(line.score, gain.ply)
             is_kept = course.with_tail(gain.ply, line.pv).keeps(gain.pawns)
-            if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain, line):
+            if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain):
                 for kind, named in MEANS.items():
                     if (found := named(course, gain)) is not None:
                         return Win(kind, course, gain, *found, after)
@@ -138,23 +132,27 @@ class Winning:
             return abs(after - course.score) <= MAX_FALL and after >= least
         return after >= course.score - MAX_FALL or after >= WON
 
-    def _is_forced(self, course: Course, gain: schema.GainReport, end: Line) -> bool:
+    def _is_forced(self, course: Course, gain: schema.GainReport) -> bool:
         """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several.
 
-        The first move must keep the score; if it wins no piece, or too little to be better off, in a longer search, and
-        no other may be better.
+        The first move must keep the score; if it wins no piece, or too little to be better off, in a longer search. No
+        other may be better, unless it wins anyway. Of its replies, those count that are nearly as good as the best.
         """
         is_unsure = gain.pawns < SPARED or course.score < BETTER_OFF
         limits = lengthened(self.limits, *LONGER) if is_unsure else self.limits
-        first = end if gain.ply == 1 and limits is self.limits else self.judge.line(course.after(1), limits)
+        replies = _nearly_best(self.judge.lines(course.after(1), limits, DEFENCES))
+        first = replies[0]
         if -first.score < min(course.score - MAX_FALL, WON):
             return False
-        others = [move for move in course.start.legal_moves if move != course.moves[0]] if is_unsure else []
-        if others and self._best_of(course.start, others).score > AS_GOOD - first.score:
-            return False
-        defences = {1: first} | {ply: self.search(course.after(ply)) for ply in range(3, gain.ply, 2)}
+        defences = [(1, line) for line in replies]
+        defences += [(ply, self.judge.line(course.after(ply), self.limits)) for ply in range(3, gain.ply, 2)]
         least = least_of(gain.pawns)
-        return all(course.with_tail(ply, defence.pv).keeps(least) for ply, defence in defences.items())
+        if not all(course.with_tail(ply, line.pv).keeps(least) for ply, line in defences):
+            return False
+        is_winning = not is_unsure and -first.score >= WON
+        others = [move for move in course.start.legal_moves if move != course.moves[0] and not is_winning]
+        longest = replace(lengthened(limits, *LONGER), search_moves=others)
+        return not others or self.judge.line(course.start, longest).score <= AS_GOOD - first.score
 
     @cached_property
     def _counter(self) -> Judge:
@@ -184,19 +182,28 @@ class Winning:
             return None
         counted = [self.count(course.after(ply)).pawns for course, ply in zip((whole, best), plies, strict=True)]
         own, other = map(for_beginner, counted, plies)
-        ends, kept = zip(self.farther(whole, plies[0]), self.farther(best, plies[1]), strict=True)
-        certain = min(pawns + other - own, kept[1] - kept[0])
-        is_far = max(map(abs, ends)) >= WON and pawns < SPARED
-        if is_far or max(counted) > 0 or certain < least_of(pawns) or ends[1] - ends[0] < COVERED * loss:
+        end, kept = self.farther(whole, plies[0], DEFENCES)
+        best_end, best_kept = self.farther(best, plies[1], DEFENCES)
+        certain = min(pawns + other - own, min(best_kept) - max(kept))
+        is_far = max(abs(end), abs(best_end)) >= WON and pawns < SPARED
+        if is_far or max(counted) > 0 or certain < least_of(pawns) or best_end - end < COVERED * loss:
             return None
         names = (course.boards[0].san(course.made[0]) for course in (whole, best))
         text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
-        return Shortfall(pawns, plies, ends, text)
+        return Shortfall(pawns, plies, (end, best_end), text)
 
-    def farther(self, course: Course, ply: int) -> tuple[int, int]:
-        """The score after so many plies by a longer search, and the pawns won by its line, for who begins."""
-        line = self.judge.line(course.after(ply), lengthened(self.limits, *LONGER))
-        return for_beginner(int(line.score), ply), course.with_tail(ply, line.pv).kept
+    def farther(self, course: Course, ply: int, count: int = 1) -> tuple[Score, list[int]]:
+        """The score after so many plies by a longer search, for who begins, and the pawns won by its best lines.
+
+        Lines count that are nearly as good as the best, so many at most.
+        """
+        lines = _nearly_best(self.judge.lines(course.after(ply), lengthened(self.limits, *LONGER), count))
+        return for_beginner(lines[0].score, ply), [course.with_tail(ply, line.pv).kept for line in lines]
+
+
+def _nearly_best(lines: Sequence[Line]) -> list[Line]:
+    """Those of the lines of a search, best first, that are nearly as good as the best."""
+    return [line for line in lines if line.score >= lines[0].score - MAX_FALL]
 
 
 _Named = tuple[Sequence[chess.Square], str]
@@ -210,8 +217,8 @@ def _by_promotion(course: Course, gain: schema.GainReport) -> _Named | None:
     for at, board, move in zip(course.origins, course.boards, course.made[: gain.ply], strict=False):
         if move.promotion and board.turn == course.side:
             origin = at[move.from_square]
-            worth = tactics.WORTH[move.promotion] - 1
-            if gain.pawns < worth - 1 and not any(ply < gain.ply for ply, *_ in course.falls):
+            stays = origin in course.origins[gain.ply].values()
+            if not stays and not any(ply < gain.ply for ply, *_ in course.falls):
                 return None
             how = board.variation_san([move]).replace(". ", ".", 1)
             return (origin,), f"the pawn on {chess.square_name(origin)} promotes: {how}"
@@ -236,8 +243,8 @@ def _by_taking(course: Course, gain: schema.GainReport) -> _Named | None:
 def _by_fork(course: Course, gain: schema.GainReport) -> _Named | None:
     """The first move attacks the king, more valuable pieces or unguarded ones, two or more, and the line takes one."""
     move, board = course.made[0], course.boards[1]
-    targets = tactics.fork_targets(board, move.to_square)
-    if not targets or not _takes(course, gain, targets):
+    targets = tactics.worth_attacking(board, move.to_square)
+    if len(targets) < 2 or not _takes(course, gain, targets):
         return None
     fallen = {origin for ply, origin, _ in course.falls if ply <= gain.ply}
     first, *others = sorted(targets, key=lambda target: -tactics.worth_at(board, target))

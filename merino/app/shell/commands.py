@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -256,14 +257,10 @@ def explorer(arguments: list[str]) -> int:
     shared.add_judge(parser, are_several=True)
     args = parser.parse_args(arguments)
     text, is_free, path = _to_begin_with(args.words)
-    try:
-        import starlette  # noqa: F401, PLC0415 (an extra)
-        import uvicorn  # noqa: F401, PLC0415
-        import websockets  # noqa: F401, PLC0415
-    except ImportError as error:
+    if missing := [name for name in ("starlette", "uvicorn", "websockets") if find_spec(name) is None]:
         raise command.CommandError(
-            f"it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
-        ) from error
+            f"it needs {missing[0]}; install Merino with the extra 'web', as in pip install '.[web]'"
+        )
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
     from merino.app.explorer.state import MAX_TEXT, GamesFile, NamedJudge, ServerState  # noqa: PLC0415
 

@@ -65,6 +65,7 @@ from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
 from merino.study import accounts, annotated_files
 from tests.boards import KIWIPETE, MATED
+from tests.nights import night_of
 from tests.test_explorer import PORT
 from tests.test_net_training import sample
 from tests.test_options import write_book
@@ -374,15 +375,9 @@ def _improve(path: Path) -> object:
 
 
 def _night_state() -> night.NightState:
-    data = night.GenerationData(games=10, positions=100, bytes=560, hash="0" * 32, player="nothing")
-    numbers = {"from_terms": -3.0, "from_terms_error": 9.0, "play_seconds": 1.0, "train_seconds": 0.5}
-    numbers |= {"neurons": 8, "continued": False, "error": 0.01, "nodes_a_second": 1e6}
-    ladder = (
-        night.LadderMatch("gen12", "1" * 16, 50, -math.inf, math.inf),
-        night.LadderMatch("generation 1", "0" * 16, 50, 30.0, 90.0),
-    )
-    found = night.Generation(**PLAYED, **numbers, net="0" * 16, data=data, ladder=ladder)
-    return night.NightState(plan=night.NightPlan(), start_name="nothing", rounds=(found,), seconds=2.5)
+    state = night_of(1)
+    ladder = (*state.rounds[0].ladder, night.LadderMatch("generation 1", "net", 50, -math.inf, math.inf))
+    return replace(state, rounds=(replace(state.rounds[0], ladder=ladder),), seconds=2.5)
 
 
 @cache

@@ -30,6 +30,7 @@ from merino.eval.net import updates
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.network import Shape
 from merino.lab.nets.quantising import quantised
+from tests.boards import records
 from tests.material_family import MaterialEvaluation
 from tests.test_net import random_weights
 
@@ -107,10 +108,6 @@ def random_positions(count: int) -> list[chess.Board]:
         if not board.is_check():
             found.append(board)
     return found
-
-
-def records(boards: list[chess.Board]) -> np.ndarray:
-    return np.concatenate([parse_fen(board.fen()) for board in boards])
 
 
 def test_colours_turned_turn_nothing_else(family: Evaluation) -> None:

@@ -15,6 +15,7 @@ from merino.eval.net import blocks, view
 from merino.eval.net.features import FeatureError, features
 from merino.lab.nets import gradient
 from merino.lab.nets.features_command import words_of
+from tests.boards import records
 
 SIZES = {
     "ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206, "KING": 64,
@@ -117,10 +118,6 @@ def boards(count: int) -> list[chess.Board]:
 def drawn() -> tuple[random.Random, list[chess.Board]]:
     """What `boards` draws with, and has drawn so far: more of them begin with the same as fewer."""
     return random.Random(20), []
-
-
-def records(positions: list[chess.Board]) -> np.ndarray:
-    return np.concatenate([parse_fen(board.fen()) for board in positions])
 
 
 @entry

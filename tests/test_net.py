@@ -31,7 +31,8 @@ from merino.eval.net.network import (
     output_for,
 )
 from merino.lab.nets.quantising import exact_scores, finest, plain_scores, quantised
-from tests.test_features import boards, records
+from tests.boards import records
+from tests.test_features import boards
 
 SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))
 OUTPUT_SHAPES = (Shape("ALL", 40, outputs=8), Shape("H", 32, 5, outputs=16))

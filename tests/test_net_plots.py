@@ -13,7 +13,7 @@ from merino.eval.net import file, network
 from merino.lab import plots
 from merino.lab.nets import quantising, starting
 from merino.lab.plots import run_plot
-from tests.test_features import records
+from tests.boards import records
 
 
 def save(path: Path, shape: network.Shape) -> Path:

@@ -24,7 +24,8 @@ from merino.formats.packed_files import is_held_out
 from merino.lab.nets import gradient, position_blocks, quantising, shapes, starting, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
 from merino.learn.request import TrainingError
-from tests.test_features import boards, records
+from tests.boards import records
+from tests.test_features import boards
 from tests.test_net import random_net
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}

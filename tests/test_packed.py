@@ -23,7 +23,8 @@ from merino.formats.packed_files import all_positions, is_held_out, packed_posit
 from merino.formats.scored_games import scored_games
 from merino.match.games import Game, Played, Reason
 from merino.match.keeping import PositionFile
-from tests.test_features import boards, records
+from tests.boards import records
+from tests.test_features import boards
 from tests.test_words import walked
 
 GAME = """[Result "1-0"]

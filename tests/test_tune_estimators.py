@@ -12,7 +12,6 @@ from merino.lab.tune.methods import (
     gain_over,
     initial_state,
     next_pair,
-    number_of,
 )
 from merino.lab.tune.methods.adaptive import LEVELS, MAX_HANDICAP, PARABOLA, STEP_SHARES, STEPS, VAR_S, best_level
 from merino.lab.tune.parameters import TunedParameter, settings_for
@@ -30,22 +29,8 @@ EXAMPLE_DEVIATIONS = {METHODS["bspsa"]: (96.2735479, 48.2490333), METHODS["bspsa
 
 def make_settings(method: Method, sigma: list[float], sigma_0: list[float], tau: float = 0.6) -> EstimatorSettings:
     """Settings without bounds that matter, for real numbers."""
-    size = len(sigma)
-    far, even = np.full(size, 1e6), np.ones(size)
-    whole = np.zeros(size, dtype=bool)
-    return EstimatorSettings(
-        method=number_of(method),
-        pairs=1000,
-        tau=tau,
-        low=-far,
-        high=far,
-        whole=whole,
-        c_end=10 * even,
-        r_end=0.002 * even,
-        sigma=np.array(sigma),
-        sigma_0=np.array(sigma_0),
-        bank=method.bank,
-    )
+    rows = [TunedParameter("a", 0, -1e6, 1e6, 10, 0.002, whole=False)] * len(sigma)
+    return settings_for(method, rows, 1000)._replace(tau=tau, sigma=np.array(sigma), sigma_0=np.array(sigma_0))
 
 
 def tune_of(method: str, start: float, low: float, high: float, c_end: float, pairs: int, r_end=None, whole=False):

@@ -9,7 +9,6 @@ import argparse
 import os
 import random
 import re
-import socket
 import struct
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from chess.polyglot import zobrist_hash
 from merino.engine.uci import find_command, options
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED
 from tests.boards import KIWIPETE, MATED, STALEMATED, WILD
+from tests.pipes import put_no_files
 from tests.uci_process import UciProcess
 
 LINES, BATCH = 200_000, 100
@@ -192,10 +192,7 @@ def furnish(folder: Path) -> Path:
     """Put what the lines name into the folder of the process; returns it."""
     (folder / "folder").mkdir()
     if sys.platform != "win32":  # where pipes and sockets are no files, and links need a right
-        os.mkfifo(folder / "pipe")
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(os.path.relpath(folder / "socket"))
-        (folder / "circle").symlink_to("circle")
+        put_no_files(folder)
         (folder / "gone").symlink_to("nowhere")
     (folder / "huge").touch()
     os.truncate(folder / "huge", HUGE_BYTES)

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import socket
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +12,7 @@ from merino.app.console import shared
 from merino.app.shell.cli import COMMANDS, main
 from merino.core.common import files as core_files
 from merino.core.common.command import CommandError
-from tests.pipes import named_pipes
+from tests.pipes import named_pipes, put_no_files
 
 pytestmark = named_pipes
 
@@ -115,10 +114,7 @@ WITHOUT_FILES |= {"version", "help", "features"}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with a file of games, a pipe and a link to itself."""
     monkeypatch.chdir(tmp_path)
-    os.mkfifo("pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("socket")
-    Path("circle").symlink_to("circle")
+    put_no_files(tmp_path)
     Path("games.pgn").write_text('[Event "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n')
     Path("default.txt").write_text("Pawn 100\n")
     Path("tuned.txt").write_text("razor_depth, int, 3, 1, 5, 1, 0.002\n")

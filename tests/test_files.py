@@ -19,7 +19,7 @@ import pytest
 from merino.core.common import files
 from merino.eval import evaluation, families
 from tests.full_disk import no_room
-from tests.pipes import named_pipes
+from tests.pipes import named_pipes, put_no_files
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLED = """
@@ -382,10 +382,7 @@ def reason(path: Path, way_in=EVERY_WAY_IN[0]) -> str:
 
 def non_files(folder: Path) -> dict[Path, str]:
     """Paths of what is no file, with what it is."""
-    os.mkfifo(folder / "pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        os.chdir(folder)  # the name of a socket has to be short
-        listening.bind("socket")
+    put_no_files(folder)
     return {
         folder: "a folder",
         folder / "pipe": "a pipe",

@@ -1,7 +1,6 @@
 """Options that name files: whatever the name means, the engine says so and goes on as before. Over a pipe."""
 
 import os
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ import pytest
 
 from merino.engine.uci import options
 from merino.eval.linear.weights import SHIPPED
-from tests.pipes import named_pipes
+from tests.pipes import named_pipes, put_no_files
 from tests.uci_process import ROOT, UciProcess, bestmove
 
 pytestmark = named_pipes
@@ -37,10 +36,7 @@ if "-m" in sys.orig_argv:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with things that are no files, and names that mean none."""
     path = tmp_path_factory.mktemp("files")
-    os.mkfifo(path / "pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(os.path.relpath(path / "socket"))
-    (path / "circle").symlink_to("circle")
+    put_no_files(path)
     (path / "text").write_text("neither this nor that\n")
     (path / "locked").mkdir()
     (path / "huge").touch()

@@ -24,10 +24,11 @@ import json
 import math
 import statistics
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import chain, combinations, product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import chess
@@ -268,22 +269,27 @@ def _listed() -> str:
     return f"{', '.join(map(str, first))} and {last}"
 
 
-def row(match: Match) -> tuple[str, ...]:
-    """A match as a row of the table."""
+def row(match: Match, elos: Mapping[Player, float] = MappingProxyType({})) -> tuple[str, ...]:
+    """A match as a row of the table; `elos` has the ratings of other engines that are no anchors."""
     games = 2 * len(match.pairs)
     wins = round(games * match.share - match.draws / 2)
-    rating, error = match.opponent.rating + match.estimate.elo, match.estimate.elo_error
+    known = elos.get(match.opponent, match.opponent.rating) if match.opponent.engine else match.opponent.rating
+    rating, error = known + match.estimate.elo, match.estimate.elo_error
     result = f"+{wins} ={match.draws} -{games - wins - match.draws}"
-    cells = (str(match.player.rating), str(match.opponent), str(games), result, f"{rating:.0f}")
-    return (*cells, f"{rating - error:.0f} to {rating + error:.0f}")
+    cells = (str(match.player.rating), str(match.opponent), str(games), result)
+    if not math.isfinite(error):
+        return (*cells, "", "")
+    return (*cells, f"{rating:.0f}", f"{rating - error:.0f} to {rating + error:.0f}")
 
 
 def tables(matches: Sequence[Match], elos: dict[Player, float], errors: dict[Player, float]) -> str:
     """What each match says, and what all of them say together of each name."""
     by_name = sorted(matches, key=lambda each: (each.player.rating, each.opponent.engine == "", each.opponent))
     head = ("UCI_Elo", "Against", "Games", "Result", "Measured", "95%")
-    together = []
+    together, nets = [], {match.player.net for match in matches}
     for one, elo in elos.items():
+        if one.engine or one.net not in nets:
+            continue
         low, high = elo - errors[one], elo + errors[one]
         is_near = one.rating - GOAL <= low and high <= one.rating + GOAL
         said = "yes" if is_near else "not shown"
@@ -291,13 +297,19 @@ def tables(matches: Sequence[Match], elos: dict[Player, float], errors: dict[Pla
     return "\n\n".join(
         (
             f"{sum(2 * len(match.pairs) for match in matches):,} games:",
-            markdown_table(head, map(row, by_name), right_aligned=(0, 2, 4)),
-            "All results together, with the ratings of Stockfish's levels as given:",
+            markdown_table(head, (row(match, elos) for match in by_name), right_aligned=(0, 2, 4)),
+            "All results together, with the ratings of Stockfish's levels on a clock as given:",
             markdown_table(
                 ("UCI_Elo", "By all results", "95%", f"Within {GOAL} of the name"), together, right_aligned=(0, 1)
             ),
         )
     )
+
+
+def depths(elos: dict[Player, float], errors: dict[Player, float]) -> str:
+    """What other engines are worth where their rating does not hold."""
+    rows = [(str(one), f"{elo:.0f}", f"+- {errors[one]:.0f}") for one, elo in elos.items() if one.engine]
+    return markdown_table(("Player, and its rating on a longer clock", "Here", "95%"), rows, right_aligned=(1, 2))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -326,14 +338,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = {kind: [each for each in (results.match(*match) for match in every[kind]) if each.pairs] for kind in kinds}
     elos, errors = fitted(chain(*found.values()))
     ladders = strength.ladders_in(tomllib.loads(strength.FILE.read_text(encoding="utf-8")))
+    texts = {"levels-depths": depths(elos, errors)}
     for kind in kinds:
         ours = {one: elo for one, elo in elos.items() if not one.engine and one.net == NETS_OF[kind]}
-        print(text := tables(found[kind], ours, errors))
-        if args.page:
-            page = with_section(PAGE.read_text(encoding="utf-8"), f"levels-{kind}", text)
-            files.write_whole(PAGE, page.encode())
+        texts[f"levels-{kind}"] = tables(found[kind], elos, errors)
         if not args.check:
             ladders[kind] = renamed(strength.LADDERS[kind], ours, errors, evaluation_of(NETS_OF[kind]))
+    print("\n\n".join(texts.values()))
+    for name, text in texts.items() if args.page else ():
+        files.write_whole(PAGE, with_section(PAGE.read_text(encoding="utf-8"), name, text).encode())
     if not args.check:
         files.write_whole(strength.FILE, as_toml(ladders).encode())
 

@@ -107,7 +107,7 @@ def command(
     return register
 
 
-def _forward(name: str, section: Section, arguments: str, run: Callable[..., object], text: str) -> None:
+def _forward(name: str, section: Section, arguments: str, run: Callable[..., int | None], text: str) -> None:
     """Register a command that hands its whole line to another."""
     COMMANDS.append(
         ConsoleCommand((name,), section, arguments, text, lambda session, rest: run(session, f"{name} {rest}"))

@@ -217,6 +217,22 @@ def _play_game(data, game, stack, scratch, moves, scores, whole, written):
     return written
 
 
+@entry
+def _follow(table, starts, moves, keys, played, numbers):
+    """Fill in the Zobrist key of each position of the games, the move made there, 0 at the end, and the game's row."""
+    stack = np.zeros(2, dtype=POSITION)
+    at = 0
+    for number in range(len(table)):
+        game = table[number]
+        memory.copy_record(stack[0], starts[game.position])
+        for ply in range(game.plies + 1):
+            move = moves[game.first + ply] if ply < game.plies else 0
+            keys[at], played[at], numbers[at] = stack[ply & 1].key, move, number
+            if move:
+                makemove.make(stack[(ply + 1) & 1], stack[ply & 1], move)
+            at += 1
+
+
 @kernel
 def _note_score(position, scores, index, plies, found):
     """Store the score behind move `index`, which led to `position`, as White's score."""
@@ -271,6 +287,14 @@ class Games:
         return {
             number: self._fault(number, line) for number, line in zip(numbers.tolist(), lines.tolist(), strict=True)
         }
+
+    def positions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of all positions of the games the Zobrist key, the move made there, 0 at the end, and the row in `table`."""
+        count = int(self.table["plies"].sum()) + len(self.table)
+        keys, numbers = np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.int32)
+        played = np.zeros(count, dtype=np.int16)
+        _follow(self.table, self.starts, self.moves, keys, played, numbers)
+        return keys, played, numbers
 
     def _fault(self, number: int, line: int) -> sources.Fault:
         game = self.table[number]
@@ -472,11 +496,15 @@ def list_games(text: bytes, at: int = 0, goes_on: bool = False) -> tuple[list[Ga
     its end may be in what follows. The offset is then that of its start, and `at` if the text holds no whole game.
     Moves are not read.
     """
-    if goes_on:
-        _, table, after = whole_games(text[: sources.end_of_lines(text)], keeps_empty=True)
-    else:
-        (_, table), after = scan_games(text, keeps_empty=True), len(text)
+    _, table, after = games_in(text, goes_on)
     return list(_headers(text, table, at)), at + after
+
+
+def games_in(text: bytes, goes_on: bool) -> tuple[np.ndarray, np.ndarray, int]:
+    """The games that `list_games` lists, for `play_games`, and the offset of the next one."""
+    if goes_on:
+        return whole_games(text[: sources.end_of_lines(text)], keeps_empty=True)
+    return *scan_games(text, keeps_empty=True), len(text)
 
 
 def plain_value(value: str) -> str:

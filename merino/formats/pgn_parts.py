@@ -29,6 +29,19 @@ _RESULT = re.compile(rb"(?:\*|(?:1-0|0-1|1/2)[^\s{}();$!?*\[\],\"\xc2]*)\Z")
 _SIGNS = {b"!": 1, b"?": 2, b"!!": 3, b"??": 4, b"!?": 5, b"?!": 6}
 _MAX_SIGN_DIGITS = 9  # the standard has signs up to $255
 _BRACES = str.maketrans("{}", "()")
+_COMMAND = re.compile(r"\s*\[%(\w+)\s*([^\]]*?)\s*\]\s*")
+_DRAWN = ("csl", "cal")  # commands that list squares and arrows
+
+
+def commands_in(comment: str) -> tuple[str, dict[str, str]]:
+    """The words of a comment, and its commands, such as `[%clk 0:03:00]`, by their names.
+
+    Of several with one name the last holds, but squares and arrows are all drawn.
+    """
+    commands = dict[str, str]()
+    for name, value in _COMMAND.findall(comment):
+        commands[name] = f"{commands[name]},{value}" if name in _DRAWN and name in commands else value
+    return _COMMAND.sub(" ", comment).strip(), commands
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,7 @@ class GameSource:
     start: Position
     moves: tuple[str, ...]  # coordinates from the starting position
     fault: str = ""
+    scores: tuple[int, ...] = ()  # behind the moves, as `pgn_games.Games` has them; none of a game with a fault
 
     def __repr__(self) -> str:
         return f"GameSource({self.label!r}, {len(self.moves)} plies, {self.fault or self.result!r})"
@@ -162,7 +176,7 @@ def coordinates(move: int, chess960: bool) -> str:
 
 def games_of(content: bytes) -> Iterator[GameSource]:
     """The games of a PGN text, each as it is read; text without a game is none."""
-    read = pgn_games.read_games(content, keeps_empty=True)
+    read = pgn_games.read_games(content, whole=pgn_tokens.IN_PAWNS, keeps_empty=True)
     faults = read.useless()
     readable = pgn_games.up_to_faults(read) if faults else read
     lines = read.lines(read.table["start"])
@@ -183,6 +197,7 @@ def games_of(content: bytes) -> Iterator[GameSource]:
             start,
             tuple(coordinates(move, start.chess960) for move in moves),
             fault.text if fault else "",
+            tuple(readable.scores[row["first"] : row["first"] + row["plies"]].tolist()),
         )
 
 

@@ -48,6 +48,11 @@ def comment(text: str) -> str:
     return f"{{ {text.translate(_BLANKS).translate(_NO_BRACES)} }}"
 
 
+def with_commands(text: str, commands: Mapping[str, str]) -> str:
+    """A comment with its commands, such as `[%clk 0:03:00]`, before its words."""
+    return " ".join([*(f"[%{name} {value}]" for name, value in commands.items()), text]).strip()
+
+
 def push_move(board: chess.Board, move: chess.Move, follows_move: bool) -> Iterator[str]:
     """Play a move; returns its words: with a number before White's move, and before Black's if no move precedes it."""
     if board.turn == chess.WHITE:

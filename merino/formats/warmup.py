@@ -14,6 +14,7 @@ _POSITION = b'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - c9 "1-0";\n
 def warm_up() -> None:
     """Read a game and a position, and write the position; pack both, write and count what is packed."""
     games = pgn_games.read_games(_GAME)
+    games.positions()
     read = labelled.read_labelled(_POSITION)
     labelled.write_labelled(read.positions, read.results, read.games, read.to_end)
     (game,) = pgn_parts.games_of(_GAME)

@@ -10,9 +10,11 @@ from typing import NamedTuple
 import chess
 import chess.syzygy
 
+from merino.core.board.fen import COLOUR_NAMES
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
 from merino.core.common.files import check_folder, user_path
+from merino.engine.notation import san
 from merino.engine.syzygy import probing, table_files
 
 
@@ -77,6 +79,20 @@ def open_tables(path: str) -> Tables:
     if not tables.wdl and not tables.dtz:
         raise TablebaseError("; ".join(tables.faults) or f"no folder in '{path}'")
     return tables
+
+
+def in_words(tables: Tables, position: Position) -> str | None:
+    """What the tables say of a position, and the moves that keep it; None where they say nothing."""
+    try:
+        advice, result = advise(tables, position), tables.probe_wdl(position.to_chess(stack=False))
+    except (KeyError, TablebaseError):
+        return None
+    if advice is None:
+        return None
+    winner = COLOUR_NAMES[position.side ^ (result < 0)]
+    won = f"{winner} wins" + ("" if abs(result) == probing.WIN else ", but for the rule of fifty moves")
+    moves = ", ".join(sorted(san.san(position, move) for move in advice.moves))
+    return f"Endgame tables: {won if result else 'a draw'}; best: {moves}"
 
 
 def advise(tables: Tables, position: Position) -> Advice | None:

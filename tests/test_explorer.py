@@ -38,6 +38,7 @@ from merino.eval.linear.registry import TERMS
 from merino.lab.people import drill, panel
 from merino.lab.people.panel import PRACTICES, review_exercise
 from merino.study.reporting import report_position
+from tests.fake_tables import FakeTables
 from tests.rows import few_games
 from tests.test_judge import FAKE
 
@@ -107,6 +108,12 @@ def answer_to(page: TestClient, path: str, **body: Any) -> Any:
     answer = post(page, path, **body)
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def run_explorer_error(*arguments: str) -> str:
+    with pytest.raises(MerinoError) as raised:
+        run_explorer([*arguments, "--no-browser"])
+    return str(raised.value)
 
 
 def values_of(page: TestClient, weights: str = "in-use") -> Any:
@@ -750,13 +757,59 @@ WRITTEN = TREE.replace("SIGNS", "$14 $16 $140").replace("SAID", "one D two xy+")
 def test_a_game_keeps_tags_comments_signs_and_variations_there_and_back(page: TestClient) -> None:
     (game,) = answer_to(page, "read", text=GIVEN)["games"]
     assert [move["san"] for move in game["moves"][1]["variations"][0]] == ["c5", "Nf3"]
+    assert (game["moves"][1]["commands"], game["moves"][1]["comment"]) == ({"clk": "0:01"}, "good")
     same = {name: game[name] for name in ("fen", "tags", "comment", "moves")}
     assert answer_to(page, "pgn/text", **same)["text"].split() == WRITTEN.split()
     assert page.get("/api/start").json()["signs"]["16"] == "\u00b1"
     start = Position().fen()
     assert "illegal uci: 'e2e5'" in refused(post(page, "pgn/text", fen=start, moves=[{"uci": "e2e5"}]))
-    for bad in ({"moves": "e4"}, {"moves": ["e4"]}, {"tags": {"White": 1}}, {"moves": [{"uci": "e2e4", "nags": [-1]}]}):
+    for bad in ({"moves": "e4"}, {"moves": ["e4"]}, {"tags": {"White": 1}}, {"moves": [{"uci": "e2e4", "nags": [-1]}]},
+                {"commands": {"a b": "c"}}, {"moves": [{"uci": "e2e4", "commands": {"clk": "1] x"}}]}):  # fmt: skip
         assert refused(post(page, "pgn/text", fen=start, **bad))
+
+
+def test_what_other_programs_write_is_read_and_what_lies_too_deep_is_named(page: TestClient) -> None:
+    said = "{ [%csl Ge5,Rd4][%cal Ge2e4] } 1. e4 e5 $146 { [%eval #-3] [%csl Ga1] x [%csl Ga2] } 2. Nf3 $44 *"
+    (game,) = answer_to(page, "read", text=said)["games"]
+    assert game["commands"] == {"csl": "Ge5,Rd4", "cal": "Ge2e4"} and game["comment"] == ""
+    _, second, third = game["moves"]
+    assert second["commands"] == {"eval": "#-3", "csl": "Ga1,Ga2"} and second["comment"] == "x"
+    assert second["score"] == {"text": "-M3", "expected_score": 0.0} and third["score"] is None
+    signs = page.get("/api/start").json()["signs"]
+    assert [signs[str(move["nags"][0])] for move in (second, third)] == ["N", "=/\u221e"]
+    assert set(map(int, signs)) >= set(range(1, 140))
+    deep = "".join("(1... c5 " for _ in range(21)) + ")" * 21
+    assert "variations lie more than 20 deep" in refused(post(page, "read", text=f"1. e4 e5 {deep} 2. Nf3 *"))
+    content = of_bytes(f"1. e4 e5 {deep} 2. Nf3 *".encode())
+    kept = answer_to(page, "game", content=content)
+    assert "more than 20 deep" in kept["fault"] and len(kept["moves"]) == 3
+
+
+def test_the_moves_of_games_are_counted_in_each_position_however_it_was_reached(page: TestClient) -> None:
+    def game(white: str, elo: int, moves: str, result: str) -> str:
+        tags = f'[White "{white}"]\n[Black "X"]\n[WhiteElo "{elo}"]\n[Result "{result}"]\n\n'
+        return f"{tags}{moves} {result}\n\n"
+
+    text = game("Anna", 2000, "1. d4 d5 2. c4 e6", "1-0") + game("Bert", 2200, "1. c4 d5 2. d4 c6", "0-1")
+    text += game("Anna", 0, "1. e4 c5", "1/2-1/2") + game("Y", 1, "1. Ke2", "*")
+    first = answer_to(page, "tree/read", content=of_bytes(text.encode()), more=True)
+    rest = of_bytes(text.encode()[first["next"] :])
+    last = answer_to(page, "tree/read", content=rest, tree=first["tree"], at=first["next"])
+    assert last == {"tree": first["tree"], "next": None, "done": None}
+
+    def at(*moves: str, **wanted: str) -> Any:
+        return answer_to(page, "tree", tree=last["tree"], fen=Position().fen(), moves=list(moves), **wanted)
+
+    found = at()
+    assert (found["games"], found["listed"], found["numbers"]) == (4, 4, None)
+    assert {line["san"]: line["games"] for line in found["moves"]} == {"d4": 1, "c4": 1, "e4": 1}
+    slav = at("d2d4", "d7d5", "c2c4")
+    assert slav["numbers"] == [1, 2] and [line["san"] for line in slav["moves"]] == ["c6", "e6"]
+    (c4,) = at("d2d4", "d7d5")["moves"]
+    wanted = {"games": 1, "white": 1, "draws": 0, "black": 0, "rating": 2000, "others": 1}
+    assert {name: c4[name] for name in wanted} == wanted
+    assert at(player="anna")["numbers"] == [1, 3] and at(player="ANNA", side="black")["numbers"] == []
+    assert "no longer known" in refused(post(page, "tree", tree="other", fen=Position().fen()))
 
 
 def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -> None:
@@ -853,7 +906,7 @@ def test_games_of_several_files_have_room_together(monkeypatch: pytest.MonkeyPat
         else:
             with pytest.raises(RequestError, match="the games are longer than"), games.sent_games(fields):
                 pass
-    with pytest.raises(RequestError, match="'text' is longer than"), games.sent_games(Fields({"text": 3 * PGN})):
+    with pytest.raises(RequestError, match="the games are longer than"), games.sent_games(Fields({"text": 3 * PGN})):
         pass
 
 
@@ -1037,9 +1090,22 @@ def test_the_engine_of_the_command_line_judges_and_no_request_names_another(page
             heard(socket, "line")
             socket.send_json({"stop": True})
             assert heard(socket, "done")[-1]["type"] == "done"
+        assert done(judged, "play", fen=Position().fen(), judge="judge")[-1]["san"] == "a3"
+        assert "UCI_LimitStrength" in done(judged, "play", fen=Position().fen(), judge="judge", level=5)[-1]["error"]
         assert "there are no weights '/bin/true'" in refused(post(judged, "threat", fen=MIDDLEGAME, judge="/bin/true"))
     named.close()
     assert "there are no weights" in done(page, "search", fen=MIDDLEGAME, judge=FAKE)[-1]["error"]
+
+
+def test_tables_say_who_wins_and_merino_plays_by_them_and_by_its_book(page: TestClient) -> None:
+    queen = "8/8/8/4k3/8/8/8/KQ6 w - - 0 1"
+    book = Mock(move=lambda position, _: position.parse_uci("b1b5") if position.fen() == queen else None)
+    with client_of(ServerState(tables=FakeTables(), book=book)) as known:  # type: ignore[arg-type]
+        assert explained(known, queen)["tables"].startswith("Endgame tables: White wins; best: K")
+        assert explained(known, ENDGAME)["tables"] is None
+        assert done(known, "play", fen=queen)[-1]["best"] == "b1b5"
+        assert done(known, "play", fen=queen.replace("w", "b"))[-1]["best"]
+    assert run_explorer_error("--syzygy", "/nowhere") and "nowhere" in run_explorer_error("--book", "nowhere.bin")
 
 
 def test_an_engine_that_ends_is_named_and_one_that_ended_idle_is_started_again(

@@ -18,35 +18,33 @@ from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.errors import MerinoError, abridged
 from merino.engine.notation import positions, san
+from merino.eval import outlook
 from merino.eval.evaluation import Evaluation
 from merino.formats import openings, pgn_games, pgn_text, pgn_tokens, sources
-from merino.formats.pgn_parts import GameSource, PgnPart, games_of
+from merino.formats.pgn_parts import GameSource, PgnPart, commands_in, games_of
 from merino.study import reporting
 
-MAX_SENT = 64 << 20  # characters of all games of a run
+MAX_SENT = 64 << 20  # bytes of all games of a run
 MAX_NAME = 80
 UNNAMED = "games.pgn"
-MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
+MAX_DEPTH = 20  # of variations within variations
+TOO_DEEP = f"variations lie more than {MAX_DEPTH} deep in each other"
 MAX_NAG = 10**9
-# Signs by their numbers (NAG): those of the PGN standard that are the same for both sides, and of later programs.
+# Signs by their numbers (NAG), those of the PGN standard and of later programs: of the move, of the position, the only
+# move, zugzwang, space, development, initiative, attack, compensation, centre, kingside, queenside, first rank, king,
+# knights, bishops, rooks, queen, pawns, play of a stage of the game, counterplay, time trouble, with and against the
+# idea, better and worse is, likewise, as remarked, a novelty.
+_NAGS = (
+    "1 ! 2 ? 3 !! 4 ?? 5 !? 6 ?! 10 = 13 \u221e 14 \u2a72 15 \u2a71 16 \u00b1 17 \u2213 18 +- 19 -+ 7-8 \u25a1 9 ?? "
+    "11-12 = 20 +- 21 -+ 22-23 \u2a00 24-29 \u25cb 30-35 \u27f3 36-39 \u2191 40-41 \u2192 42-47 =/\u221e 48-53 \u229e "
+    "54-59 \u27eb 60-65 \u27ea 66-69 \u2656 70-77 \u2654 78-85 \u2658 86-93 \u2657 94-97 \u265c 98-101 \u2655 "
+    "102-105 \u2659 106-129 \u2713 130-135 \u21c6 136-139 \u2295 140 \u2206 141 \u2207 142 \u2313 143 \u2264 "
+    "144 == 145 RR 146 N"
+)
 SIGNS = {
-    1: "!",
-    2: "?",
-    3: "!!",
-    4: "??",
-    5: "!?",
-    6: "?!",
-    7: "\u25a1",
-    10: "=",
-    13: "\u221e",
-    14: "\u2a72",
-    15: "\u2a71",
-    16: "\u00b1",
-    17: "\u2213",
-    18: "+-",
-    19: "-+",
-    140: "\u2206",
-    146: "N",
+    number: sign
+    for numbers, sign in re.findall(r"(\S+) (\S+)", _NAGS)
+    for number in range(int(numbers.split("-")[0]), int(numbers.split("-")[-1]) + 1)
 }
 
 Data = dict[str, Any]  # as JSON
@@ -55,7 +53,8 @@ _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists th
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
-_WRITTEN = {sign: nag for nag, sign in SIGNS.items()} | {"+=": 14, "+/=": 14, "=+": 15, "=/+": 15, "+/-": 16, "-/+": 17}
+_WRITTEN = {sign: nag for nag, sign in reversed(SIGNS.items())}
+_WRITTEN |= {"+=": 14, "+/=": 14, "=+": 15, "=/+": 15, "+/-": 16, "-/+": 17}
 _PATH = re.compile(r"(?:[^\s']*[\\/])?sent-(\d+)\.pgn")  # of a file that is written here
 
 
@@ -79,22 +78,22 @@ class SentGames:
 
 @contextmanager
 def sent_games(fields: Fields, joined: bool = False) -> Iterator[SentGames]:
-    """The `files` of a request, each a `name` and a `text`, or the one that it is itself, or all `joined` as one.
+    """The `files` of a request, each a `name` and its `content`, or the one that it is itself, or all `joined` as one.
 
     They are there within this block. Errors name them as the user knows them; raises RequestError.
     """
     parts = fields.parts("files") or [fields]
     names = [part.text("name", UNNAMED)[:MAX_NAME] for part in parts]
-    texts = [part.text("text", most=MAX_SENT) for part in parts]
+    texts = [part.content(2 * MAX_SENT) for part in parts]
     if sum(map(len, texts)) > MAX_SENT:
-        raise RequestError(f"the games are longer than {MAX_SENT} characters")
+        raise RequestError(f"the games are longer than {MAX_SENT} bytes")
     title = f"{names[0]} and {len(names) - 1} more" if names[1:] else names[0]
     if joined:
-        names, texts = [title], ["\n\n".join(texts)]
+        names, texts = [title], [b"\n\n".join(texts)]
     with tempfile.TemporaryDirectory(prefix="merino-") as folder:
         sent = SentGames(title, tuple(names), Path(folder))
         for path, text in zip(sent.paths, texts, strict=True):
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(text)
         try:
             yield sent
         except MerinoError as error:
@@ -112,16 +111,18 @@ def _read(kind: str, game: Data, remark: str | None = None, listed: Sequence[pgn
 
 def _game(fen: str, moves: Sequence[Data] = (), **more: Any) -> Data:
     """A game: `number` in its file, players, start, comment and moves; `fault` says why it cannot be read further."""
-    unknown = {"number": 1, "label": "", "result": "*", "tags": {}, "fault": None, "comment": ""}
+    unknown = {"number": 1, "label": "", "result": "*", "tags": {}, "fault": None, "comment": "", "commands": {}}
     return {**unknown, "fen": fen, "moves": moves, **more}
 
 
-def _move(name: str, uci: str, **more: Any) -> Data:
-    """A move of a game, with its comment, signs, and the lines that were possible in its place.
+def _move(name: str, uci: str) -> Data:
+    """A move of a game: its comment, the commands in it by their names, its signs, and the lines in its place.
 
-    `before` is the comment at the beginning of a line that it begins.
+    `before` is the comment at the beginning of a line that it begins. `score` is the one in the comment, from White's
+    view: `text` and `expected_score`.
     """
-    return {"san": name, "uci": uci, "comment": "", "nags": [], "variations": [], "before": "", **more}
+    empty: Data = {"comment": "", "commands": {}, "nags": [], "variations": [], "before": "", "score": None}
+    return {"san": name, "uci": uci, **empty}
 
 
 def read_text(text: str, position: Position | None, free: bool = False) -> Data:
@@ -246,9 +247,19 @@ def _played(start: Position, texts: list[str]) -> Data:
 def _game_of(source: GameSource) -> Data:
     board, faults = chess.Board(source.start.fen(), chess960=source.start.chess960), [source.fault or None]
     before, moves = _line(source, deque(source.parts), board, 0, faults)
+    for move, score in zip(moves, source.scores, strict=False):
+        move["score"] = None if score == pgn_tokens.NO_SCORE else _said(score)
     tags = pgn_text.UNKNOWN_TAGS | {"Result": source.result} | source.tags
-    known = {"tags": tags, "comment": before, "fault": next(filter(None, faults), None)}
+    known = {"tags": tags, **before, "fault": next(filter(None, faults), None)}
     return _game(source.start.fen(), moves, **known, number=source.number, label=source.label, result=source.result)
+
+
+def _said(score: int) -> Data:
+    """A score that a comment has, as `pgn_tokens` gives it."""
+    mate = pgn_tokens.MATE - abs(score)
+    if abs(score) > pgn_tokens.MAX_SCORE:
+        return {"text": f"{'-' if score < 0 else '+'}M{mate}", "expected_score": float(score > 0)}
+    return {"text": f"{score / 100:+.2f}", "expected_score": outlook.expected_score(score)}
 
 
 def _line(
@@ -257,20 +268,25 @@ def _line(
     board: chess.Board,
     depth: int,
     faults: list[str | None],
-) -> tuple[str, list[Data]]:
-    """The comment before a line of play and its moves from `board`, taken from the parts; deeper ones are left out.
+) -> tuple[Data, list[Data]]:
+    """The comment before a line of play, with its commands, and its moves from `board`, taken from the parts.
 
-    A line ends before what cannot be read, which is added to the faults.
+    A line ends before what cannot be read, which is added to the faults, as are variations that lie too deep.
     """
-    before, moves, earlier, ended = list[str](), list[Data](), board, False
+    before, moves, earlier, ended = Data(comment="", commands={}), list[Data](), board, False
     main = iter(source.moves)
     while parts and parts[0].depth >= depth:
         part = parts.popleft()
         if part.kind == pgn_tokens.CLOSING and part.depth:
             break
-        if part.kind == pgn_tokens.OPENING:
-            comment, variation = _line(source, parts, earlier.copy(stack=False), depth + 1, faults)
-            if moves and variation and depth < MAX_DEPTH:
+        if part.kind == pgn_tokens.OPENING and depth == MAX_DEPTH:
+            faults.append(TOO_DEEP)
+            while parts and parts[0].depth > depth:
+                parts.popleft()
+        elif part.kind == pgn_tokens.OPENING:
+            said, variation = _line(source, parts, earlier.copy(stack=False), depth + 1, faults)
+            if moves and variation:
+                comment = pgn_text.with_commands(said["comment"], said["commands"])
                 moves[-1]["variations"].append([variation[0] | {"before": comment}, *variation[1:]])
         elif part.kind == pgn_tokens.MOVE and not ended:
             move = next(main, None) if depth == 0 else _variation_move(source, part, board, faults)
@@ -285,11 +301,11 @@ def _line(
             if isinstance(sign, int) and moves:
                 moves[-1]["nags"] = sorted({*moves[-1]["nags"], sign})
             elif text := source.comment(part) or sign:
-                if moves:
-                    moves[-1]["comment"] = f"{moves[-1]['comment']} {text}".strip()
-                else:
-                    before.append(str(text))
-    return " ".join(before), moves
+                noted = moves[-1] if moves else before
+                words, commands = commands_in(str(text))
+                noted["comment"] = f"{noted['comment']} {words}".strip()
+                noted["commands"] |= commands
+    return before, moves
 
 
 def _sign(source: GameSource, part: PgnPart, parts: deque[PgnPart]) -> int | str | None:
@@ -314,7 +330,9 @@ def _variation_move(source: GameSource, part: PgnPart, board: chess.Board, fault
     return Move(move).uci(board.chess960)
 
 
-def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: str = "") -> str:
+def pgn_of(
+    fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: str, commands: Mapping[str, str]
+) -> str:
     """A game as PGN: its tags, the comment before it, and its moves as the page sends them, like those that are read.
 
     One without a result that ends on the board has the result of that. Raises RequestError, and ValueError for an
@@ -325,7 +343,7 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: 
         game.headers[name] = value
     if fen != START_FEN:
         game.setup(Position(fen).to_chess(stack=False))
-    game.comment = comment
+    game.comment = _commented(comment, commands)
     _add(game, game.board(), moves, 0)
     outcome = game.end().board().outcome()
     if outcome is not None and game.headers["Result"] == "*":
@@ -333,17 +351,26 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: 
     return pgn_text.tree_text(game)
 
 
+def _commented(text: str, commands: Mapping[str, str]) -> str:
+    for name, value in commands.items():
+        if commands_in(pgn_text.with_commands("", {name: value})) != ("", {name: value}):
+            raise RequestError(
+                f"'{abridged(name, _MAX_SHOWN)}' is no command that a comment can have, or its value none"
+            )
+    return pgn_text.with_commands(text, commands)
+
+
 def _add(node: chess.pgn.GameNode, board: chess.Board, moves: Sequence[Fields], depth: int) -> None:
     """Append moves to a node, whose position is on the board; the board is left as it was."""
     if depth > MAX_DEPTH:
-        raise RequestError(f"variations lie more than {MAX_DEPTH} deep in each other")
+        raise RequestError(TOO_DEEP)
     for fields in moves:
         move, nags = board.parse_uci(fields.text("uci")), fields.take("nags", list[int])
         if nags and not 0 <= min(nags) <= max(nags) <= MAX_NAG:
             raise RequestError(f"'nags' are not all from 0 to {MAX_NAG}")
         child = node.add_variation(
             move,
-            comment=fields.text("comment", ""),
+            comment=_commented(fields.text("comment", ""), fields.take("commands", dict[str, str])),
             starting_comment=fields.text("before", ""),
             nags=nags,
         )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.app.explorer import guard, tasks
+from merino.app.explorer import guard, tasks, tree
 from merino.app.explorer.channel import Message
 from merino.app.explorer.games import SIGNS, course_of, pgn_of, read_game, read_text
-from merino.app.explorer.state import JUDGE, MAX_TEXT, Fields, RequestError, ServerState
+from merino.app.explorer.state import JUDGE, MAX_OFFSET, MAX_TEXT, Fields, RequestError, ServerState
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.common import about, files
@@ -19,17 +19,17 @@ from merino.core.compiled.compiling import WATCH
 from merino.engine.notation import san
 from merino.engine.report import phrases, schema, static
 from merino.engine.search import known_openings, limits, strength
+from merino.engine.tables.tablebase import in_words
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.linear import family, registry
 from merino.eval.linear.weights import active_file
 from merino.formats.pgn_games import list_games
 from merino.learn.judging import load_record
 from merino.learn.procedure import RECORD_NAME, use_weights
-from merino.study import claims, reporting, text, verdicts
+from merino.study import annotation, claims, reporting, text, verdicts
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
-MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript
 
 _LEVELS = [level and level.elo for level in map(strength.at_level, range(strength.FULL_LEVEL + 1))]
 
@@ -43,6 +43,7 @@ def start(_: Fields, state: ServerState) -> Message:
         "file": None if state.games is None else state.games.name,  # of games, listed by GET /api/games
         "free": state.first_is_free,  # whether it is a position that breaks the rules
         "signs": SIGNS,  # of moves, by their numbers
+        "grades": [asdict(grade) for grade in annotation.GRADES],  # of moves by what they lose, the worst first
         "levels": _LEVELS,  # the Elo of each level to play at, None for full strength
     }
 
@@ -54,7 +55,8 @@ def explain(fields: Fields, state: ServerState) -> Message:
         setup = reporting.set_up(fields.text("fen"))
         return _described(reporting.report_setup(setup, evaluation), setup.record, evaluation, second)
     position = fields.position()
-    return _described(reporting.report_position(position, evaluation), position.record, evaluation, second)
+    report = _described(reporting.report_position(position, evaluation), position.record, evaluation, second)
+    return {**report, "tables": in_words(state.tables, position)} if state.tables else report
 
 
 def _described(
@@ -96,9 +98,10 @@ def read(fields: Fields, _: ServerState) -> Message:
 
 
 def pgn_text(fields: Fields, _: ServerState) -> Message:
-    """POST /api/pgn/text: a game as PGN: `tags`, `comment`, and `moves` with their comments, signs and variations."""
-    fen, tags = Position(fields.text("fen")).fen(), fields.take("tags", dict[str, str])
-    return {"text": pgn_of(fen, tags, fields.parts("moves"), fields.text("comment", ""))}
+    """POST /api/pgn/text: a game as PGN: `tags`, `comment`, `commands`, and `moves` as `POST /api/read` gives them."""
+    fen = Position(fields.text("fen")).fen()
+    tags, commands = (fields.take(name, dict[str, str]) for name in ("tags", "commands"))
+    return {"text": pgn_of(fen, tags, fields.parts("moves"), fields.text("comment", ""), commands)}
 
 
 def opening(fields: Fields, _: ServerState) -> Message:
@@ -109,8 +112,10 @@ def opening(fields: Fields, _: ServerState) -> Message:
 
 def list_file(fields: Fields, state: ServerState) -> Message:
     """GET /api/games: some games of the file on the command line, from the offset `at`."""
-    games, after, done = state.games_file().piece(fields.number("at", 0, MAX_OFFSET) or 0)
-    return {"games": [vars(game) for game in games], "next": after, "done": done}
+    at = fields.number("at", 0, MAX_OFFSET) or 0
+    text, goes_on, done = state.games_file().piece(at)
+    games, after = list_games(text, at, goes_on)
+    return {"games": [vars(game) for game in games], "next": after if goes_on else None, "done": done}
 
 
 def list_text(fields: Fields, _: ServerState) -> Message:
@@ -205,6 +210,7 @@ def weights(fields: Fields, state: ServerState) -> Message:
         "chosen": fields.weights(),
         "judge": state.judges[JUDGE],
         "judges": list(state.judges.items()),
+        "engines": list(state.judges.items()) if state.named_judges else [],  # to play against
         "k": evaluation.k,
         "has_terms": evaluation.has_terms,
         "about": "" if evaluation.has_terms else evaluation.describe(),
@@ -316,4 +322,6 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Message]], ...] = 
     ("GET", "/api/learning", learning),
     ("POST", "/api/learning/drop", drop_learned),
     ("GET", "/api/match", tasks.match_so_far),
+    ("POST", "/api/tree", tree.moves_played),
+    ("POST", "/api/tree/read", tree.read_piece),
 )

@@ -18,6 +18,9 @@ from typing import IO, Any, Self, TypeVar, get_args, get_origin
 from merino.core.board.game import Position
 from merino.core.common import errors, files, sealed
 from merino.engine.search.searcher import Searcher
+from merino.engine.search.tablebase_probe import TablebaseProbe
+from merino.engine.tables.book import Book
+from merino.engine.tables.tablebase import Tables
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
 from merino.formats import pgn_games, sources
@@ -31,6 +34,7 @@ MAX_OWN = 50  # evaluations sent by the page or learned; the oldest go first
 MAX_MOVES = 2000  # plies of a game
 MAX_TEXT = 2 << 20  # characters of a text
 MAX_NUMBER = 1e300
+MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript
 FIRST_PIECE = 1 << 16  # bytes of a file of games: enough games to fill the screen at once
 
 
@@ -132,8 +136,9 @@ def _entry(id_: str, name: str, evaluation: Evaluation, file: str | None = None,
 class Searchers:
     """Lends a searcher to each piece of work. May be used from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Tables | None = None) -> None:
         self._idle: list[Searcher] = []
+        self._tables = tables
 
     @contextmanager
     def borrowed(self, evaluation: Evaluation) -> Iterator[Searcher]:
@@ -145,6 +150,7 @@ class Searchers:
         searcher.set_evaluation(evaluation)
         searcher.move_overhead, searcher.multipv = 0, 1
         searcher.strength, searcher.is_analysing = None, False
+        searcher.tablebases = TablebaseProbe(self._tables.results) if self._tables else None
         try:
             yield searcher
         finally:
@@ -162,8 +168,16 @@ class NamedJudge:
     def __init__(self, named: str) -> None:
         self._named = named
         self._idle: list[tuple[judge.Judge, list[Callable[[], bool]]]] = []
+        self._weaker: dict[int, NamedJudge] = {}
         with self.borrowed() as found:
             self.name = found.name
+
+    def weakened(self, elo: int) -> NamedJudge:
+        """The same engine, which plays with so much Elo by its own options for that; raises StudyError without them."""
+        if elo not in self._weaker:
+            options = f"option.UCI_LimitStrength=true,option.UCI_Elo={elo}"
+            self._weaker[elo] = NamedJudge(f"{self._named},{options}")
+        return self._weaker[elo]
 
     @contextmanager
     def borrowed(self, is_stop_requested: Callable[[], bool] = lambda: False) -> Iterator[judge.Judge]:
@@ -192,6 +206,8 @@ class NamedJudge:
         """End the programs that nobody uses."""
         while self._idle:
             self._idle.pop()[0].close()
+        while self._weaker:
+            self._weaker.popitem()[1].close()
 
 
 class GamesFile:
@@ -230,25 +246,23 @@ class GamesFile:
 
     def check(self) -> None:
         """Raise SourceError if there is no game in the file."""
-        games, after, _ = self.piece(0)
-        if not games and after is None:
+        text, goes_on, _ = self.piece(0)
+        if not goes_on and not pgn_games.list_games(text)[0]:
             raise sources.SourceError(f"{sources.name_of(self._source.path, quoted=True)} holds no game")
 
-    def piece(self, at: int) -> tuple[list[pgn_games.GameHeader], int | None, float | None]:
-        """Some games from offset `at` on, where one begins.
+    def piece(self, at: int) -> tuple[bytes, bool, float | None]:
+        """The text from offset `at` on, where a game begins, with at least one whole game; and whether it goes on.
 
-        With them the offset of the game after them, None behind the last, and the share of the file before that, None
-        for a pipe.
+        With it the share of the file before the game after those in it, None for a pipe.
         """
         size = sources.CHUNK if at else FIRST_PIECE
         while True:
             text = self.text(at, size)
-            is_last = len(text) < size
-            games, after = pgn_games.list_games(text, at, goes_on=not is_last and size < pgn_games.MAX_GAME_BYTES)
-            if is_last:
-                return games, None, 1.0
-            if after > at:
-                return games, after, self._source.share(after)
+            if len(text) < size:
+                return text, False, 1.0
+            *_, after = pgn_games.games_in(text, goes_on=True)
+            if after:
+                return text, True, self._source.share(at + after)
             size *= 2
 
     def text(self, at: int, size: int) -> bytes:
@@ -268,7 +282,8 @@ class ServerState:
     """The evaluations to choose from, what the command line asked for, and what was learned and done last.
 
     `named_judges` are those that the command line allows, the first of which judges where a request does not ask for
-    another; without one the strongest net does. `token` is what every request must bring.
+    another; without one the strongest net does. `tables` are endgame tables, which searches ask, and `book` what Merino
+    plays from. `token` is what every request must bring.
     `learned` is the answer of GET /api/learning on what was learned here. `kept` is what runs of the server keep: the
     match, and what panels of the lab keep under their names. `at_end` is called when the server ends, `running` stops
     what sockets work at; `beginning` is held where a run begins, as there is one of each kind at a time.
@@ -278,14 +293,18 @@ class ServerState:
     first_is_free: bool = False
     games: GamesFile | None = None
     named_judges: Sequence[NamedJudge] = ()
+    tables: Tables | None = None
+    book: Book | None = None
     evaluations: Evaluations = field(default_factory=Evaluations)
-    searchers: Searchers = field(default_factory=Searchers)
     learned: dict[str, Any] | None = None
     kept: dict[str, Any] = field(default_factory=dict)
     at_end: list[Callable[[], object]] = field(default_factory=list)
     running: set[Any] = field(default_factory=set)
     beginning: threading.Lock = field(default_factory=threading.Lock)
     token: str = field(default_factory=secrets.token_urlsafe)
+
+    def __post_init__(self) -> None:
+        self.searchers = Searchers(self.tables)
 
     def games_file(self) -> GamesFile:
         """The file of games on the command line; raises RequestError without one."""
@@ -421,7 +440,7 @@ class Fields:
     def content(self, most: int = MAX_TEXT) -> bytes:
         """A file: `content` in base64, of at most this many characters, or else the characters of `text`."""
         if not self.has("content"):
-            return self.text("text").encode()
+            return self.text("text", most=most).encode()
         try:
             return base64.b64decode(self.text("content", most=most), validate=True)
         except ValueError as error:

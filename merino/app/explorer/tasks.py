@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
+from random import Random
 from typing import Any
 
 from merino.app.console import shared
@@ -22,6 +23,7 @@ from merino.engine.report.static import report_score
 from merino.engine.search import strength
 from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
+from merino.engine.tables.tablebase import advise
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear import family, phases, registry
 from merino.learn import fitting, judging, procedure, request
@@ -81,13 +83,24 @@ def _deepened(judging: judge.Judge, position: Position, limits: Limits, count: i
 
 
 def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
-    """Search for a move to play, at a level."""
-    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    """Search for a move to play, at a level, by an evaluation or by a `judge`; Merino's may come from its book."""
+    position = fields.position()
+    asked = state.asked_judge(fields) if fields.has("judge") else fields.evaluation(state.evaluations)
     limits = _limits(fields, Limits(movetime=shared.DEFAULT_POSITION_MS))
-    level = fields.number("level", 0, strength.FULL_LEVEL)
-    with state.searchers.borrowed(evaluation) as searcher:
-        searcher.strength = None if level is None else strength.at_level(level)
-        best = _searched(searcher, position, limits, stop).best
+    level = strength.at_level(fields.number("level", 0, strength.FULL_LEVEL) or 0) if fields.has("level") else None
+    best: int | None = None
+    if isinstance(asked, NamedJudge):
+        player = asked if level is None else asked.weakened(level.elo)
+        with suppress(KeyboardInterrupt), player.borrowed(lambda: stop.is_set) as engine:
+            best = engine.line(position, limits).pv[0]
+    elif state.book is not None and (booked := state.book.move(position, Random())):
+        best = booked
+    else:
+        with state.searchers.borrowed(asked) as searcher:
+            searcher.strength = level
+            advice = advise(state.tables, position) if state.tables and level is None else None
+            limits = replace(limits, search_moves=tuple(advice.moves)) if advice else limits
+            best = _searched(searcher, position, limits, stop).best
     if best is None:
         return {"type": "done", "best": None, "san": None}
     return {"type": "done", "best": position.uci(best), "san": san.san(position, best)}

@@ -27,6 +27,7 @@ from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import parts, warm_up_parts
+from merino.engine.uci.options import open_book, open_tablebases
 from merino.eval.families import active_file, find_weights, load
 from merino.formats import openings, sources
 from merino.study.reporting import set_up
@@ -255,6 +256,9 @@ def explorer(arguments: list[str]) -> int:
     parser.add_argument("--port", type=shared.whole(0, 65535), default=DEFAULT_PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     shared.add_judge(parser, are_several=True)
+    sentence = "folders of Syzygy tablebases, which searches ask"
+    parser.add_argument("--syzygy", default="", metavar="FOLDERS", help=sentence)
+    parser.add_argument("--book", default="", metavar="FILE", help="Polyglot opening book, which Merino plays from")
     args = parser.parse_args(arguments)
     text, is_free, path = _to_begin_with(args.words)
     if missing := [name for name in ("starlette", "uvicorn", "websockets") if find_spec(name) is None]:
@@ -264,12 +268,16 @@ def explorer(arguments: list[str]) -> int:
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
     from merino.app.explorer.state import MAX_TEXT, GamesFile, NamedJudge, ServerState  # noqa: PLC0415
 
+    try:
+        tables, book = open_tablebases(args.syzygy), open_book(args.book)
+    except (ValueError, OSError) as error:
+        raise command.CommandError(str(error)) from error
     with GamesFile(path) if path else nullcontext() as games, ExitStack() as held:
-        state = ServerState(text, is_free, games)
         if games and games.holds_positions:
-            state = ServerState(sources.decoded(games.text(0, MAX_TEXT)))
+            text, is_free = sources.decoded(games.text(0, MAX_TEXT)), False
         elif games:
             games.check()
+        state = ServerState(text, is_free, None if text else games, tables=tables, book=book)
         state.named_judges = [held.enter_context(closing(NamedJudge(name))) for name in args.judge]
         serve(state, args.port, not args.no_browser, lambda line: print(line, flush=True))
     return 0

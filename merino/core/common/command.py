@@ -111,7 +111,6 @@ LAB_ROUTES = (
     ("POST", "/api/drill/answer", "merino.lab.people.panel:answer_exercise"),
     ("POST", "/api/drill/review", "merino.lab.people.panel:review_exercise"),
     ("GET", "/api/night", "merino.lab.nets.night_panel:night"),
-    ("POST", "/api/night", "merino.lab.nets.night_panel:read_night"),
     ("POST", "/api/night/start", "merino.lab.nets.night_panel:start_night"),
     ("POST", "/api/night/stop", "merino.lab.nets.night_panel:stop_night"),
 )

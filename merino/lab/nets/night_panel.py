@@ -1,6 +1,5 @@
 """The panel of nets that are made by themselves: a run that the server carries out, and reports of runs."""
 
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -47,18 +46,6 @@ def stop_night(_: Fields, state: ServerState) -> Message:
     if NIGHT in state.kept:
         state.kept[NIGHT].is_stopped = True
     return {"run": _run_of(state)}
-
-
-def read_night(fields: Fields, _: ServerState) -> Message:
-    """POST /api/night: the report of a state, the `text` of its night.json."""
-    name = fields.text("name", nights.STATE_NAME)[:80]
-    with tempfile.TemporaryDirectory(prefix="merino-") as folder:
-        path = Path(folder) / nights.STATE_NAME
-        path.write_text(fields.text("text"), encoding="utf-8")
-        try:
-            return {"night": report(nights.load_state(path), name)}
-        except request.LearnError as error:
-            raise request.LearnError(str(error).replace(str(path), name)) from error
 
 
 def report(state: nights.NightState, place: str) -> dict[str, Any]:

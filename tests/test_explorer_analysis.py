@@ -36,6 +36,10 @@ HIDE = (
     "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
     "document.dispatchEvent(new Event('visibilitychange'))"
 )
+SCORED = """
+    const score = { text: "+0.10", expected_score: arguments[1] };
+    window.hear({ type: "line", number: 1, depth: 14, nps: 1, score, moves: [arguments[0]], names: [arguments[0]] });
+"""
 MATE_IN_LINE = "f2f3 e7e5 g2g4 d8h4"
 SPANISH = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6"  # as many moves as are shown
 
@@ -246,6 +250,7 @@ def test_a_deep_search_of_a_game_stays_deep_and_ends_with_it(page: Page) -> None
 def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None:
     begin(page)
     page.stand_in("/ws/annotate")
+    page.click("#show-values")
     page.tab("games")
     page.move("e2", "e4", until=lambda: len(page.moves) == 2 and page.all("#course .series"))
     assert not asked(page)
@@ -253,6 +258,7 @@ def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None
     hear(page, searched(1), searched(2), DONE)
     page.click("#take-back")
     page.move("d2", "d4", until=lambda: len(page.moves) == 2 and page.store("module.isReported()"))
+    page.click("#show-values")
     page.tab("terms")
     page.click("#resign")
     page.tab("games", until=lambda: len(asked(page)) == 2)
@@ -344,6 +350,7 @@ def test_a_judge_that_fails_is_said_and_another_judges_all_there_is(page: Page) 
     page.click("#analysis-switch", until=lambda: page.run("return window.sent.length"))
     page.run("window.hear({ type: 'error', error: \"judge 'Fake' has ended\" })")
     page.until(lambda: page.error == "judge 'Fake' has ended" and page.text("#analysis-status") == "ended")
+    assert not page.text("#score") and not page.shown("#score"), "nothing is on its way"
     assert page.values_of("#analysis-by option", "e.textContent")[:2] == ["gen13", "the evaluation shown"]
     page.choose("#analysis-by", "default", until=lambda: page.run("return window.sent.at(-1).judge") == "default")
     assert page.error == ""
@@ -351,6 +358,29 @@ def test_a_judge_that_fails_is_said_and_another_judges_all_there_is(page: Page) 
     page.enter('[White "Me"]\n\n1. e4 e5 *')
     page.tab("player")
     page.click("#drill-start", until=lambda: page.run("return window.sent[0]?.judge") == "default")
+
+
+def test_a_move_that_is_explored_gets_a_grade_by_the_scores_that_are_shown(page: Page) -> None:
+    page.stand_in("/ws/search")
+    page.click("#analysis-switch", until=lambda: page.run("return window.sent.length"))
+    page.run(SCORED, "e2e4", 0.6)
+    page.enter("f3", until=lambda: page.moves == ["f3"] and page.run("return window.sent.at(-1).moves.length === 1"))
+    page.run(SCORED, "e7e5", 0.48)
+    page.until(lambda: page.text("#graded") == "1. f3, mistake: gives away 12.0% of a point, best 1. e2e4.")
+    page.tab("games")
+    page.until(lambda: "mistake" not in page.text("#mistakes") and page.all("#course .area"))
+    points = "return document.querySelector('#course path.area').getAttribute('d').match(/[ML]/g).length"
+    page.until(lambda: page.run(points) >= 4)
+
+
+def test_each_panel_says_what_it_waits_for(page: Page) -> None:
+    page.until(lambda: page.pieces)
+    page.run(HOLD, "/api/compare")
+    page.run("document.documentElement.style.setProperty('--compiling', '\": compiling\"')")
+    page.tab("compare")
+    said = "return getComputedStyle(document.getElementById('compare-found'), '::before').content"
+    page.until(lambda: "Waiting for the comparison" in page.run(said) or page.text("#compare-found"))
+    assert "Comparing with" in page.text("#compare-found") or ": compiling" in page.run(said)
 
 
 def test_a_decided_game_shows_its_result(page: Page) -> None:

@@ -209,7 +209,7 @@ def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Pa
     page.enter("1. e4", until=lambda: page.moves == ["e4"] and page.pieces.get("e4"))
     page.run(IN_USE)
     page.tab("learning", until=lambda: page.shown("#taught-in-use"))
-    assert not page.shown("#taught-changes"), "without a record nothing is known of them"
+    assert not page.text("#learn-report"), "without a record nothing is known of them"
     page.click("#taught-in-use")
     page.until(lambda: page.text("#static-score") == "+12.34" and page.text("#taught-done") == "written")
     page.click("#undo", until=lambda: page.pieces.get("e2") and page.text("#static-score") == "+12.34")

@@ -10,12 +10,12 @@ import chess.pgn
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser import Page, at, needs_browser, square
+from tests.browser import HEIGHT, WIDTH, Page, at, needs_browser, square
 from tests.test_explorer_page import BLUNDERS
 
 pytestmark = needs_browser
 
-LEVEL_0 = {"side": "white", "level": 0, "clock": 0, "fromHere": False}
+LEVEL_0 = {"side": "white", "level": 0, "clock": "0 0", "fromHere": False}
 # Merino's moves come when they are released.
 LATE_MOVES = """
     const Real = window.WebSocket;
@@ -35,7 +35,14 @@ LATE_REPORT = """
 """
 ONE_MOVE = "7k/8/5KQ1/8/8/8/8/8 w - - 0 1"
 PROMOTING = "7k/P7/8/8/8/8/7r/1K6 w - - 0 1"
-OUT_OF_TIME = "module.state.game.clock.left.white = 1"
+OUT_OF_TIME = "(module.state.game.clock.began ??= Date.now(), module.state.game.clock.left.white = 1)"
+# A game as lichess and chess.com write it, with a comment and what is drawn.
+LICHESS = """[White "Anna"]
+[Black "Bert"]
+
+1. e4 { [%eval 0.18] [%clk 0:03:00] } 1... e5 $36 { [%clk 0:02:59] [%csl Gd4] Old }
+(1... c5 { [%emt 0:00:02] }) 2. Nf3 *
+"""
 
 
 def begin(page: Page, fen: str = "", **wanted: Any) -> None:
@@ -63,7 +70,9 @@ def saved_game(page: Page, item: str, name: str) -> chess.pgn.Game:
 
 def test_a_first_visit_offers_examples_until_something_is_entered(page: Page) -> None:
     page.set_out(analysis=False, visited=False)
-    page.until(lambda: len(page.all(".example")) == 3)
+    page.until(lambda: len(page.all(".example")) == 4)
+    page.click(".example:nth-child(3)", until=lambda: page.pieces.get("d4") == "bR" and page.shown("#move-table"))
+    page.click(".example:nth-child(4)", until=lambda: page.shown("#learn-drop"))
     page.click(".example:nth-child(2)", until=lambda: len(page.moves) == 14 and page.all("#course .series"))
     page.keys(Keys.ARROW_RIGHT, until=lambda: page.pieces.get("e4"))
     assert page.shown("#welcome")
@@ -85,6 +94,10 @@ def test_moves_can_be_pasted_and_a_fault_leaves_the_text(page: Page) -> None:
 def test_merino_answers_and_a_move_is_taken_back(page: Page) -> None:
     begin(page)
     answered(page)
+    assert not page.shown("#verdict") and not page.values, "one plays without figures"
+    box = page.run("return document.querySelector('#move-list button:last-of-type').getBoundingClientRect()")
+    assert box["left"] > WIDTH / 2 and box["bottom"] < HEIGHT
+    page.click("#show-values", until=lambda: page.shown("#verdict") and page.values)
     page.click("#take-back", until=lambda: page.moves == [] and page.pieces.get("e2") == "wP")
     assert answered(page, "d2d4")[0] == "d4"
     page.until(lambda: page.find("#hint-move").is_enabled())
@@ -134,24 +147,22 @@ def test_the_end_of_a_game_is_stated_and_kept(page: Page) -> None:
 
 
 def test_clocks_run_a_flag_falls_and_then_no_move_is_taken_back(page: Page) -> None:
-    begin(page, clock=1)
-    page.until(lambda: page.text("#clock-white") == "0:59")
+    begin(page, clock="1 0")
+    assert not page.all(".clock.runs") and page.text("#clock-white") == "1:00", "no move has been made"
     answered(page)
-    page.until(lambda: page.find("#take-back").is_enabled())
+    page.until(lambda: page.text("#clock-white") == "0:59" and page.find("#take-back").is_enabled())
     page.store(OUT_OF_TIME, until=lambda: page.text("#play-state") == "0-1: White has no time left")
     page.until(lambda: page.find("#take-back").get_attribute("disabled"))
 
 
 def test_a_bare_king_does_not_win_on_time(page: Page) -> None:
-    begin(page, ONE_MOVE, clock=1)
-    page.until(lambda: page.all("#clock-white.runs") and not page.all("#clock-black.runs"))
+    begin(page, ONE_MOVE, clock="1 0")
     page.store(OUT_OF_TIME)
     page.until(lambda: page.text("#play-state") == "1/2-1/2: White has no time left, Black only a king")
 
 
 def test_nobody_promotes_after_the_flag_has_fallen(page: Page) -> None:
-    begin(page, PROMOTING, clock=1)
-    page.until(lambda: page.all("#clock-white.runs"))
+    begin(page, PROMOTING, clock="1 0")
     page.move("a7", "a8", until=lambda: page.all("#promotion[open] button"))
     page.store(OUT_OF_TIME, until=lambda: page.text("#play-state") == "0-1: White has no time left")
     assert not page.all("#promotion[open]") and page.moves == [] and page.pieces["a7"] == "wP"
@@ -169,7 +180,7 @@ def let_pass(page: Page, milliseconds: int) -> None:
 
 
 def test_clocks_stand_at_a_reload_and_thinking_costs_time_when_a_move_is_taken_back(page: Page) -> None:
-    begin(page, clock=1)
+    begin(page, clock="1 0")
     for move in ("d2d4", "e2e4"):
         page.until_reported()
         page.store(f"module.play('{move}')", until=lambda: len(page.moves) == 2)
@@ -242,6 +253,7 @@ def test_the_mistakes_of_another_game_are_not_shown_in_one_against_merino(page: 
     page.click("#play")
     page.click("#play-begin")
     answered(page, "d2d4")
+    page.click("#show-values")
     page.until(lambda: not page.all(".mistakes li") and not page.all("#course .mark"))
 
 
@@ -265,8 +277,7 @@ def test_a_comment_is_that_of_its_move_and_a_click_that_ends_it_is_heard(page: P
 @pytest.mark.parametrize("button", ["undo", "resign"])
 def test_a_button_that_is_pressed_while_an_answer_comes_hears_its_click(page: Page, button: str) -> None:
     if button == "resign":
-        begin(page, clock=1)
-        page.until(lambda: page.text("#clock-white") == "0:59")
+        begin(page, clock="1 0")
     else:
         page.enter("1. e4 e5 2. Nf3", until=lambda: len(page.moves) == 3)
     page.until_reported()
@@ -330,6 +341,28 @@ def test_comments_before_a_line_are_shown_and_saved_also_after_a_reload(page: Pa
     page.until_text("#move-list .variation", "Sharper is")
     game = saved_game(page, "save-pgn", "game.pgn")
     assert game.comment == "Both young" and game.variations[0].variations[1].starting_comment == "Sharper is"
+
+
+def test_a_game_of_lichess_is_read_drawn_on_and_saved_with_all_that_it_had(page: Page) -> None:
+    page.tab("games")
+    page.enter(LICHESS, until=lambda: len(page.moves) == 3)
+    assert page.text("#move-list").startswith("Anna - Bert") and "%" not in page.text("#move-list")
+    page.until_text("#move-list", "1.e43:00e5\u21912:59Old(1...c50:02)2.Nf3")
+    page.click('#move-list [data-ply="2"]', until=lambda: page.all(".shapes .G[data-square=d4] circle"))
+    page.context_click(square("a3"), until=lambda: page.all(".shapes .G[data-square=a3]"))
+    page.context_click(square("a3"), until=lambda: not page.all(".shapes [data-square=a3]"))
+    page.choose("#draw", "R")
+    page.drag(square("g1"), square("f3"), until=lambda: page.all(".shapes .R[data-move=g1f3]"))
+    assert page.pieces["g1"] == "wN", "it is drawn and not moved"
+    page.run("document.querySelector('[data-square=f3]').focus()")
+    page.keys(Keys.ENTER, Keys.ARROW_UP, Keys.ENTER, until=lambda: page.all(".shapes .R[data-move=f3f4]"))
+    page.store("module.undoEdit()", until=lambda: not page.all(".shapes [data-move=f3f4]"))
+    main = saved_game(page, "save-pgn", "game.pgn").variations[0]
+    assert main.comment == "[%eval 0.18] [%clk 0:03:00]" and main.variations[1].comment == "[%emt 0:00:02]"
+    assert main.variations[0].comment.replace("\n", " ") == "[%clk 0:02:59] [%csl Gd4] [%cal Rg1f3] Old"
+    assert main.variations[0].nags == {36}
+    shares = page.of_module("state/store.js", "module.state.moves.map((move) => move.score?.text)")
+    assert shares == ["+0.18", None, None]
 
 
 def test_dates_are_searched_however_they_are_typed(page: Page) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from merino.core.common.sealed import as_json
-from merino.formats.sources import decoded
 from merino.lab.nets.night_panel import report
 from tests.access import violations
 from tests.browser import Page, at, needs_browser
@@ -77,7 +75,7 @@ def assert_that_learning_is_reported(page: Page) -> None:
     found = page.run("return fetch('/api/learning').then((answer) => answer.json())")["record"]["summary"]
     assert f" \u00b1 {1.96 * found['gain_error']:.6f}." in page.text("#learn-verdict"), "the interval of 95%"
     rows = page.texts("#learned tbody th")
-    assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
+    assert any(row.replace(", middlegame", ", endgame") in rows for row in rows if row.endswith(", middlegame"))
     graphs = page.run(SAMPLES, "#panel-learning .chart")
     assert max(map(len, graphs)) > 1 and all(len(set(samples)) == len(samples) for samples in graphs)
 
@@ -114,7 +112,7 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
 
 def test_a_player_that_is_typed_stays_and_work_ends_that_has_not_begun(page: Page) -> None:
     page.enter(club_game(0) + club_game(1), until=lambda: page.text("#game-count") == "2 games")
-    page.tab("player", until=lambda: page.all("#player-name"))
+    page.tab("player", until=lambda: page.shown("#player-name"))
     page.run("document.getElementById('player-name').select()")
     page.find("#player-name").send_keys("Bert")
     page.tab("games")
@@ -131,13 +129,6 @@ def test_a_player_that_is_typed_stays_and_work_ends_that_has_not_begun(page: Pag
     page.click("#player-stop", until=lambda: page.shown("#profile-start"))
     page.run("window.release(); return new Promise((done) => setTimeout(done, 100))")
     assert page.run("return window.opened") == [] and page.shown("#profile-start")
-
-
-def test_text_of_games_is_decoded_as_the_server_does_it(page: Page) -> None:
-    lines = ('[White "Müller"]\n'.encode("latin-1"), '[Black "Šárka"]\n'.encode(), b'[Site "\x80"]')
-    for parts in (lines, lines[1:2]):
-        sent = page.of_module("base/files.js", f"module.gamesText(new Blob([new Uint8Array({list(b''.join(parts))})]))")
-        assert sent == "".join(map(decoded, parts))
 
 
 EXAMPLE = {"game": 3, "title": "Anna - Bert", "move": "14.Re1", "fen": MIDDLEGAME}
@@ -174,11 +165,13 @@ def test_a_profile_states_what_is_sure_with_moves_to_look_at(page: Page) -> None
     page.click(".example-move", until=lambda: shows(page, MIDDLEGAME))
 
 
-def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
+def test_the_report_of_a_night_is_shown_and_followed(page: Page) -> None:
+    working = {"running": True, "hours": 1, "doing": "games", "error": None}
+    usual = {"night": report(night_of(2), "here"), "run": None, "place": "here"}
     page.tab("learning")
-    page.unfold("#night summary", until=lambda: "No run in the usual folder" in page.text("#night"))
-    page.choose_file("#night-open", tmp_path / "night.json")
+    page.answer({"GET /api/night": usual, "POST /api/night/start": usual | {"run": working}})
+    page.of_module("panels/night_report.js", "module.looks.ms = 1e6")
+    page.unfold("#night summary")
     page.until(lambda: "2 generations in" in page.text("#night-summary"))
     assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart-place svg")) == 3
     assert "-90 \u00b1 40" in page.text("#night-ladder") and "1,000,000" in page.text("#night-table")
@@ -188,34 +181,10 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     assert len(page.all(intervals)) == 2
     assert page.text("#night-table .strong th") == "2", "the best one is the last that has won"
     assert violations(page, "#night") == []
-    (tmp_path / "night.json").write_text("{}")
-    page.choose_file("#night-open", tmp_path / "night.json", until=lambda: page.error.startswith("'night.json' is "))
-
-
-def test_a_night_that_was_opened_stays_until_one_is_begun_or_looked_for(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
-    working = {"running": True, "hours": 1, "doing": "games", "error": None}
-    usual = {"night": report(night_of(4), "here"), "run": working, "place": "here"}
-    page.tab("learning")
-    page.answer({"GET /api/night": usual}, until=lambda: page.all("#night-start"))
-    page.of_module("panels/night_report.js", "module.looks.ms = 200")
-    page.unfold("#night summary")
-    page.until_text("#night-summary", "4 generations in")
-    page.choose_file("#night-open", tmp_path / "night.json")
-    page.until_text("#night-summary", "2 generations in")
-    looks = page.run("return window.asked['GET /api/night']")
-    page.until(lambda: page.run("return window.asked['GET /api/night']") > looks + 1)
-    assert "2 generations in" in page.text("#night-summary") and page.text("#night-doing") == "games"
-    page.of_module("panels/night_report.js", "module.looks.ms = 1e6")  # a later look would make the answers give way
+    page.click("#night-start", until=lambda: page.shown("#night-stop") and page.text("#night-doing") == "games")
+    page.answer({"GET /api/night": usual | {"night": report(night_of(4), "here")}})
     page.click("#night-again")
-    page.until_text("#night-summary", "4 generations in")
-    page.choose_file("#night-open", tmp_path / "night.json")
-    page.until_text("#night", ", in night.json")
-    page.answer({"POST /api/night/stop": usual | {"run": None}, "POST /api/night/start": usual})
-    page.click("#night-stop")
-    page.of_module("panels/night_report.js", "module.looks.ms = 200")
-    page.click("#night-start")
-    page.until_text("#night", ", in here")
+    page.until(lambda: "4 generations in" in page.text("#night-summary") and page.shown("#night-start"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a child")
@@ -276,6 +245,12 @@ def test_the_games_of_a_file_are_listed_searched_and_chosen(page: Page, tmp_path
     page.find("#game-list").send_keys(Keys.ARROW_DOWN, Keys.ENTER)
     page.until(lambda: f"Anna {left[1]} - Bert" in page.text("#move-list") and page.moves == ["e4", "e5"])
     page.until(lambda: page.text(".game-row[aria-selected=true] .game-player") == f"Anna {left[1]}")
+    page.unfold("#tree summary", until=lambda: page.texts("#tree-table tbody th") == ["e4"])
+    page.until(lambda: page.text("#tree-state") == f"{GAMES:,} games of {GAMES:,} with this position")
+    page.choose("#tree-player", "anna 7", until=lambda: page.text("#tree-table tbody td") == "111")
+    page.choose("#tree-side", "black", until=lambda: page.text("#tree-state").startswith("0 games"))
+    page.until(lambda: page.text("#game-count") == f"0 of {GAMES:,} games")
+    page.click("#tree summary", until=lambda: page.text("#game-count") == f"{len(left):,} of {GAMES:,} games")
     (tmp_path / "letter.pgn").write_text("Dear Anna\n")
     page.choose_file("#open-pgn", tmp_path / "letter.pgn", until=lambda: page.error == "letter.pgn holds no game")
     assert page.text("#game-count") == f"{len(left):,} of {GAMES:,} games"

@@ -2,7 +2,7 @@
 
 import { byId } from "./base/dom.js";
 import { around, guarded, reportError, showError } from "./base/flow.js";
-import { keep, keepText, recall, recallText } from "./base/kept.js";
+import { keep, recall } from "./base/kept.js";
 import { get } from "./base/server.js";
 import { focusBoard, makeBoard } from "./board/board.js";
 import { makeFree } from "./board/free.js";
@@ -21,33 +21,21 @@ import { makeTerms } from "./panels/terms.js";
 import { makeVerdict } from "./panels/verdict.js";
 import { loadChangedWeights, loadWeights, makeWeights } from "./panels/weights.js";
 import { makeAnalysis, switchAnalysis } from "./state/analysis.js";
-import {
-    goTo,
-    keepBoard,
-    listenTo,
-    redoEdit,
-    refresh,
-    restoreBoard,
-    setFree,
-    state,
-    undoEdit,
-    wasReloaded,
-} from "./state/store.js";
+import { goTo, keepPages, listenTo, redoEdit, refresh, setFree, showPage, state, undoEdit } from "./state/store.js";
 import { makeTabs, shownTab } from "./state/tabs.js";
 
 /** Light or dark, and the colours of the board. */
 function makeLooks() {
     const button = byId("theme");
     const dark = matchMedia("(prefers-color-scheme: dark)");
-    const isDark = () => (recallText("theme") ?? (dark.matches ? "dark" : "light")) === "dark";
+    const isDark = () => (recall("theme", "") || (dark.matches ? "dark" : "light")) === "dark";
     const show = () => {
-        const chosen = recallText("theme");
-        if (chosen) document.documentElement.dataset.theme = chosen;
+        document.documentElement.dataset.theme = recall("theme", "");
         button.setAttribute("aria-pressed", String(isDark()));
         button.textContent = isDark() ? "\u2600" : "\u263e";
     };
     button.onclick = () => {
-        keepText("theme", isDark() ? "light" : "dark");
+        keep("theme", isDark() ? "light" : "dark");
         show();
     };
     dark.addEventListener("change", show);
@@ -134,14 +122,21 @@ function makeDrop() {
     });
 }
 
-/** Show what the address or the command line asks for; where the page is loaded again, what the tab showed before. */
+/** Show what the history of the tab has here, or else what the address asks for; whether there is anything. */
+async function showHere() {
+    if (!history.state) return showLink(location.hash);
+    await showPage(history.state);
+    return true;
+}
+
+/** Show what the tab showed before, what the address or what the command line asks for. */
 async function show(start) {
-    const isShown = (wasReloaded() && (await restoreBoard())) || (await showLink(location.hash));
+    const isShown = await showHere();
     if (start.file) await openGames(ofServer(start.file), isShown);
     else if (isShown) return;
     else if (start.free) await setFree(start.text);
     else if (start.text) await enter(start.text);
-    else if (!(await restoreBoard()) && isFirstVisit()) welcome();
+    else if (isFirstVisit()) welcome();
 }
 
 /** What makes the panels of the tabs: at once, or loaded when they are first opened. */
@@ -181,14 +176,14 @@ async function begin() {
     const [start] = await Promise.all([get("/api/start"), loadWeights()]);
     makeControls();
     makePlay(start.levels);
-    makeMoveList(start.signs);
+    makeMoveList(start);
     makeHelp(start);
     document.addEventListener("keydown", press);
     await first;
     await show(start).catch(reportError);
-    keepBoard();
+    keepPages();
     makeDrop();
-    window.addEventListener("hashchange", () => showLink(location.hash));
+    window.addEventListener("popstate", guarded(showHere));
     window.addEventListener("focus", guarded(loadChangedWeights)); // the user comes back, perhaps from an editor
     listenTo(["mode", "moves"], () => {
         document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer";

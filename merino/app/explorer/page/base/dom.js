@@ -94,23 +94,6 @@ export const button = (id, text, onclick, more = {}) => h(`button${id && `#${id}
 export const options = (pairs, chosen) =>
     pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
 
-/** A choice among pairs of value and name, behind its label; `choose` gets the value as text. */
-export const selectField = (id, label, pairs, chosen, choose, attributes = {}) =>
-    h(
-        "label",
-        attributes,
-        h("span", `${label} `),
-        h(`select#${id}`, { onchange: (event) => choose(event.target.value) }, options(pairs, chosen)),
-    );
-
-/** A box to tick, with its name; `attributes` are those of the box, and `change` gets whether it is ticked. */
-export const checkField = (attributes, name, checked, change) =>
-    h(
-        "label",
-        h("input", { type: "checkbox", ...attributes, checked, onchange: (event) => change(event.target.checked) }),
-        name,
-    );
-
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** Where an arrow, Home or End leads from a place in a ring of so many; undefined for another key. */

@@ -28,39 +28,8 @@ function characters(bytes) {
     return text;
 }
 
-const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
-
 /** The bytes of a file, or of a part of it, in base64, as the server takes them. */
-export const base64 = async (file) => btoa(characters(await bytesOf(file)));
-
-/** The text of games: UTF-8, and as the server reads it, Latin-1 where a line is no UTF-8. */
-export async function gamesText(file) {
-    const bytes = await bytesOf(file);
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    const read = (part, otherwise) => {
-        try {
-            return decoder.decode(part);
-        } catch {
-            return otherwise(part);
-        }
-    };
-    return read(bytes, () =>
-        linesOf(bytes)
-            .map((line) => read(line, characters))
-            .join(""),
-    );
-}
-
-/** The lines of a text, each with its end. */
-function linesOf(bytes) {
-    const lines = [];
-    for (let start = 0; start < bytes.length; ) {
-        const end = bytes.indexOf(10, start) + 1 || bytes.length;
-        lines.push(bytes.subarray(start, end));
-        start = end;
-    }
-    return lines;
-}
+export const base64 = async (file) => btoa(characters(new Uint8Array(await file.arrayBuffer())));
 
 /** Ask the user for files, of which nothing is read yet. */
 export function chooseFiles(accept, multiple = false) {
@@ -69,10 +38,4 @@ export function chooseFiles(accept, multiple = false) {
         input.addEventListener("change", () => input.files.length && resolve([...input.files]));
         input.click();
     });
-}
-
-/** Ask the user for a file: its name and text. */
-export async function openFile(accept) {
-    const [file] = await chooseFiles(accept);
-    return { name: file.name, text: await file.text() };
 }

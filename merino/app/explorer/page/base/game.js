@@ -5,10 +5,15 @@ export const FILES = "abcdefgh";
 
 /**
  * A node: its move (none at the root), comment, NAGs, and what it comes from and leads to. `before` is the comment at the
- * beginning of a variation that it begins.
+ * beginning of a variation that it begins, `commands` what its own comment has for programs, by name, `score` what it
+ * says of the position, and `known` what the search of the page has found there: { share, best, depth }.
  */
-const node = (parent, { san = "", uci = "", comment = "", nags = [], before = "" } = {}) => ({
-    ...{ san, uci, comment, nags: [...nags], before },
+const node = (
+    parent,
+    { san = "", uci = "", comment = "", nags = [], before = "", commands = {}, score = null } = {},
+) => ({
+    ...{ san, uci, comment, nags: [...nags], before, commands: { ...commands }, score },
+    known: null,
     parent,
     children: [],
 });
@@ -23,11 +28,11 @@ function add(parent, move) {
 export const append = (parent, move) => parent.children.find((child) => child.uci === move.uci) ?? add(parent, move);
 
 /**
- * The tree of a list of moves: { san, uci, comment, nags, variations, before }, where a variation is a list in place of a
- * move; `comment` is that before the first move.
+ * The tree of a list of moves: { san, uci, comment, commands, nags, variations, before, score }, where a variation is a
+ * list in place of a move; `comment` and `commands` are those before the first move.
  */
-export function grown(moves, comment = "") {
-    const root = node(null, { comment });
+export function grown(moves, comment = "", commands = {}) {
+    const root = node(null, { comment, commands });
     graft(root, moves);
     return root;
 }
@@ -53,8 +58,10 @@ export function listed(root) {
 }
 
 /** A move without what is empty in it. */
-function plain({ san, uci, comment, nags, before }) {
-    const more = Object.entries({ before, comment, nags }).filter(([, value]) => value.length);
+function plain({ san, uci, comment, commands, nags, before, score }) {
+    const more = Object.entries({ before, comment, commands, nags, score }).filter(
+        ([, value]) => Object.keys(value ?? "").length,
+    );
     return { san, uci, ...Object.fromEntries(more) };
 }
 

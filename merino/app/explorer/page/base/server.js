@@ -32,6 +32,7 @@ function setCompiling(found) {
     const text = found ? `compiling for this machine (once): ${Math.round(100 * found.share)}%${left}` : "";
     if (text === compiling.text) return;
     compiling.text = text;
+    document.documentElement.style.setProperty("--compiling", text && JSON.stringify(`: ${text}`));
     for (const listener of compiling.listeners) listener();
 }
 

@@ -9,20 +9,20 @@ import { changed, listen, listenTo, movesFrom, resultOf, shareOf, shown, shownVa
 
 const SMALL = 430; // pixels of width below which figures have one decimal and are larger
 const OUTLINE = 3; // how much wider than an arrow its outline is, both sides together
-const LAYERS = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
+const LAYERS = ["squares", "tints", "marks", "coordinates", "arrows", "shapes", "pieces", "values"];
+const SHAPES = /\b[GRYB](?:[a-h][1-8]){1,2}\b/g; // a colour, and a square or two, as PGN has them
 const ELSEWHERE = new Set(["clock", "lines", "opening", "play", "tab"]); // topics that change nothing on the board
 
 let svg, layers, cells;
 let pieces = new Map(); // by square: { letter, image }
 let isSmall = false;
 
-/** What a person does: the square with the focus, the piece picked up by click or key, and the one that is dragged. */
-export const hand = /** @type {{focus: string, chosen: string | null, drag: any, byKeys: boolean}} */ ({
-    focus: "e1",
-    chosen: null,
-    drag: null,
-    byKeys: false,
-});
+/**
+ * What a person does: the square with the focus, the piece picked up by click or key, the one that is dragged, and the
+ * square and colour from which something is drawn.
+ * @type {{focus: string, chosen: string | null, drag: any, drawn: any, byKeys: boolean}}
+ */
+export const hand = { focus: "e1", chosen: null, drag: null, drawn: null, byKeys: false };
 
 /** Where a square is seen: its column and row, from above on the left. */
 export function placeOf(square) {
@@ -59,7 +59,7 @@ export function makeBoard() {
     const layer = (name) => s(`g.${name}`, { "aria-hidden": name !== "squares" && "true" });
     layers = Object.fromEntries(LAYERS.map((name) => [name, layer(name)]));
     const attributes = { viewBox: "0 0 800 800", role: "grid", "aria-label": "Chess board" };
-    const heads = s("defs", ["tried", "best", "threat"].map(head));
+    const heads = s("defs", ["tried", "best", "threat", "G", "R", "Y", "B"].map(head));
     svg = s("svg.board-svg", attributes, heads, Object.values(layers));
     byId("board").replaceChildren(svg);
     new ResizeObserver(followSize).observe(svg);
@@ -244,7 +244,7 @@ export function drawMarks() {
     layers.marks.replaceChildren(
         ...last.map((square) => frame(square, "last")),
         ...lit.map((piece) => frame(piece.square, "term")),
-        ...(from ? [frame(from, "chosen")] : []),
+        ...[from, hand.drawn?.from].filter(Boolean).map((square) => frame(square, "chosen")),
         ...[...targets].map(target),
         ...(hand.drag?.over ? [frame(hand.drag.over, "over")] : []),
         ...(hand.byKeys && svg.contains(document.activeElement) ? [frame(hand.focus, "focus")] : []),
@@ -266,6 +266,21 @@ function drawArrows() {
     const tried = state.preview?.move;
     const drawn = tried ? [{ uci: tried, kind: "tried", share: 1 }] : [...arrows.values()].flat();
     layers.arrows.replaceChildren(...(hand.drag ? [] : drawn.map(arrow)));
+    const { csl, cal } = state.mode === "game" ? state.node.commands : {};
+    layers.shapes.replaceChildren(...(`${csl} ${cal}`.match(SHAPES) ?? []).map(shape));
+}
+
+/** A circle on a square, or an arrow between two, that the user has drawn or a PGN has. */
+function shape(text) {
+    const [kind, squares] = [text[0], text.slice(1)];
+    if (squares.length > 2) return arrow({ uci: squares, kind, share: 0.8 });
+    const [cx, cy] = place(squares).map((at) => at + 50);
+    return s(
+        `g.${kind}`,
+        { "data-square": squares },
+        s("circle.outline", { cx, cy, r: 44 }),
+        s("circle", { cx, cy, r: 44 }),
+    );
 }
 
 function arrow({ uci, kind, share }) {

@@ -11,7 +11,6 @@ import { isPlaying, playLine, playedMoves, setFree, setGame, state, watchBoard }
 
 const MAX_TYPED = 1e5; // characters; what is longer can only be games, and is listed as a file is
 const BEGINS = /^\s*1\.(?![.\u2026])/; // which the server reads from the start of a game on
-const LINK = /^https?:\/\/[^\s#]+\/#(fen=\S+)$/; // to an explorer's page, on whatever port
 
 const beginText = turns();
 const beginLink = turns();
@@ -43,8 +42,8 @@ export async function showLink(fragment) {
 async function showPosition(text, moves, free) {
     const isLast = beginLink(),
         isAsBefore = watchBoard();
-    const [{ fen }] = (await post("/api/read", { text, free })).games;
-    const played = moves && !free ? (await post("/api/read", { text: moves, fen })).games[0].moves : [];
+    const asked = moves && !free ? `position fen ${text} moves ${moves}` : text;
+    const [{ fen, moves: played }] = (await post("/api/read", { text: asked, free })).games;
     if (!isLast() || !isAsBefore()) return true;
     await (free ? setFree(fen) : setGame({ fen, moves: played }));
     return true;
@@ -53,9 +52,7 @@ async function showPosition(text, moves, free) {
 /** Take a text, whatever it is; of several at a time the last. */
 export async function enter(text) {
     const isLast = beginText();
-    const fragment = LINK.exec(text.trim())?.[1];
-    if (fragment) await showLink(fragment);
-    else if (text.length > MAX_TYPED) await openGames(ofFile(new Blob([text]), "the text"));
+    if (text.length > MAX_TYPED) await openGames(ofFile(new Blob([text]), "the text"));
     else await read(text, isLast);
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../board/board.js";
 import { DRAG_PIXELS, dropFree, eraseFree, placeFree, takesPieces } from "../board/free.js";
 import { isMerinosTurn, moveEarly } from "./play.js";
-import { isPlaying, isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
+import { edit, isPlaying, isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
 import { explainRefusal } from "./entry.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -43,7 +43,7 @@ export function makeHands() {
         if (event.target !== place) focused(event.target.dataset.square);
     });
     place.addEventListener("focusout", () => requestAnimationFrame(drawMarks));
-    svg.addEventListener("contextmenu", (event) => isFree() && event.preventDefault());
+    svg.addEventListener("contextmenu", (event) => event.preventDefault());
 }
 
 /** A square has got the focus: say what stands there, and try the move to it. */
@@ -119,11 +119,41 @@ async function attempt(from, to) {
     }
 }
 
+/** The colour that a press draws in, by the keys held with the right button, or as chosen; "" where it moves pieces. */
+function colourOf({ button, shiftKey, ctrlKey, altKey }) {
+    const chosen = isFree() ? "" : byId("draw").value;
+    if (isFree() || button !== 2) return chosen;
+    const isRed = shiftKey || ctrlKey;
+    return isRed && altKey ? "Y" : isRed ? "R" : altKey ? "B" : chosen || "G";
+}
+
+/** Draw from where a press has begun: a circle, or an arrow to another square; what is there in that colour goes. */
+function draw(to) {
+    const { from, colour } = hand.drawn;
+    hand.drawn = null;
+    if (!to) return;
+    const [name, squares] = from === to ? ["csl", from] : ["cal", from + to];
+    edit((move) => {
+        const { [name]: before = "", ...others } = move.commands;
+        const drawn = before.split(",").filter(Boolean);
+        const left = drawn.filter((each) => each.slice(1) !== squares);
+        if (!drawn.includes(colour + squares)) left.push(colour + squares);
+        move.commands = left.length ? { ...others, [name]: left.join() } : others;
+        say(`${name === "csl" ? "Circle on" : "Arrow"} ${squares} ${left.length < drawn.length ? "removed" : "drawn"}`);
+    });
+}
+
 function down(event) {
     hand.byKeys = false;
-    const square = squareUnder(event);
-    if (!square || (event.button > 0 && !isFree())) return;
+    const square = squareUnder(event),
+        colour = colourOf(event);
+    if (!square || (event.button > 0 && !isFree() && !colour)) return;
     event.preventDefault();
+    if (colour) {
+        boardSvg().setPointerCapture(event.pointerId);
+        hand.drawn = { from: square, colour };
+        return;
+    }
     if (event.button > 0) {
         eraseFree(square);
         return;
@@ -165,6 +195,7 @@ function follow(image, event) {
 }
 
 function up(event) {
+    if (hand.drawn) draw(squareUnder(event));
     if (!hand.drag) return;
     const { from, moving, wasChosen } = hand.drag;
     const to = squareUnder(event);
@@ -187,6 +218,7 @@ function take() {
 }
 
 function letGo() {
+    hand.drawn = null;
     if (!hand.drag) return;
     take();
     preview(null);
@@ -203,8 +235,13 @@ function step([across, up]) {
 }
 
 function pickUpOrDrop() {
+    const colour = isFree() ? "" : byId("draw").value;
     if (isFree() && takesPieces()) placeFree(hand.focus);
-    else if (hand.chosen) attempt(hand.chosen, hand.focus);
+    else if (hand.drawn) draw(hand.focus);
+    else if (colour) {
+        hand.drawn = { from: hand.focus, colour };
+        drawMarks();
+    } else if (hand.chosen) attempt(hand.chosen, hand.focus);
     else if (pieceOn(hand.focus)) {
         choose(hand.focus);
         say(`${describe(hand.focus)}, chosen`);
@@ -217,7 +254,7 @@ function press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (key in STEPS) step(STEPS[key]);
     else if (key === "Enter" || key === " ") pickUpOrDrop();
-    else if (key === "Escape" && (hand.chosen || hand.drag)) {
+    else if (key === "Escape" && (hand.chosen || hand.drag || hand.drawn)) {
         letGo();
         choose(null);
     } else if (isFree() && (key === "Delete" || key === "Backspace")) eraseFree(hand.focus);

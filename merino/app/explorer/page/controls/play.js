@@ -1,14 +1,14 @@
 // A game against Merino: the dialog that begins it, whose turn it is, clocks, taking back, hints, how it ends, and the bar with
 // what can be done in it.
 
-import { button, byId, h, hide, options, replace, segments } from "../base/dom.js";
+import { button, byId, h, hide, keepFocus, options, replace } from "../base/dom.js";
 import { changeDetector, say, showError } from "../base/flow.js";
 import { ucis, lineThrough, mainLine, sideAfter } from "../base/game.js";
 import { keep, recall } from "../base/kept.js";
 import { Work } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { whyNoGame } from "../board/free.js";
-import { evaluations } from "../panels/weights.js";
+import { catalogue, evaluations } from "../panels/weights.js";
 import {
     SHOWN,
     START,
@@ -32,7 +32,7 @@ const SHARE = 25; // a move may take this part of the time left
 const TICK_MS = 200;
 const MAX_SAVED = 200; // games that are kept
 
-let found = ""; // Merino's move, until the last position is on the board
+let found = ""; // the opponent's move, until the last position is on the board
 let isExpected = false; // a report after a change on the board, with which the game goes on
 /** The clock, the game and the side to move when the moves were last seen to change. */
 let seen = { clock: null, game: "", count: 0, side: "" };
@@ -79,11 +79,12 @@ function startGame(wanted) {
     const { side, level, by, minutes, increment, fromHere } = wanted;
     const ms = minutes * 60000;
     const fen = fromHere ? state.report.fen : START;
-    const clock = minutes ? { increment: increment * 1000, left: { white: ms, black: ms }, began: Date.now() } : null;
-    const against = { wanted, side, level, by, clock, result: null, premove: null };
+    const clock = minutes ? { increment: increment * 1000, left: { white: ms, black: ms }, began: null } : null;
+    const opponent = catalogue.engines.find(([id]) => id === by)?.[1] ?? "Merino";
+    const against = { wanted, side, level, by, opponent, clock, result: null, premove: null, way: state.way };
     state.flipped = side === "black";
     changed("view");
-    return setGame({ fen, label: side === "white" ? "You - Merino" : "Merino - You", against });
+    return setGame({ fen, label: side === "white" ? `You - ${opponent}` : `${opponent} - You`, against });
 }
 
 /** The same game once more, with the colours changed. */
@@ -98,6 +99,7 @@ function finish(score, reason) {
     stopThinking();
     const { clock } = state.game;
     if (clock) clock.left[turn()] = timeLeft(turn()); // which stands still from now on
+    showValues();
     state.game = { ...state.game, result: { score, reason }, premove: null };
     const tags = { ...state.tags, Result: score }; // which outlasts the game against Merino, as its moves do
     Object.assign(state, { tags, read: mainLine(state.root), edits: [], undone: [] });
@@ -123,10 +125,18 @@ const resign = () => finish(wins(opposite(state.game.side)), `${named(state.game
 /** Leave the game; its moves stay on the board. One that goes on is kept without a result. */
 function leaveGame() {
     stopThinking();
+    if (isPlaying()) showValues();
     if (isPlaying() && state.moves.length) save("*", "left");
     state.game = null;
     clearArrows();
     changed("play");
+}
+
+/** Show values and scores again, which are hidden while one plays. */
+function showValues() {
+    if (state.way === "none") state.way = state.game.way;
+    state.game = { ...state.game, isOpen: true };
+    changed("view", "play");
 }
 
 const hasFlagFallen = () => Object.values(state.game.clock?.left ?? {}).includes(0);
@@ -146,7 +156,7 @@ function takeBack() {
     stopThinking();
     const { clock, result, side } = state.game;
     if (clock && result) clock.began = Date.now(); // it has stood still since the end
-    state.game = { ...state.game, result: null, premove: null };
+    state.game = { ...state.game, result: null, premove: null, isOpen: false };
     state.tags = {}; // it goes on, and has no result
     clearArrows();
     return truncate(state.moves.length - (turn() === side ? 2 : 1)); // the last report may still be on its way
@@ -174,7 +184,8 @@ export function moveEarly(uci) {
 const hint = () => hints.begin({ ...question(), free: false, movetime: HINT_MS });
 
 /** Whether the clock of a side runs. */
-const isRunning = (side) => state.game.result === null && turn() === side && state.report.ending === null;
+const isRunning = (side) =>
+    state.game.result === null && state.game.clock.began && turn() === side && state.report.ending === null;
 
 /** Milliseconds left to a side, at this moment. */
 function timeLeft(side) {
@@ -184,7 +195,7 @@ function timeLeft(side) {
 
 /**
  * Think no longer of other moves than those of the game, and charge the side whose clock has run, at the moment when
- * the moves change: by a move of its own or a move taken back. A clock that is new here begins, or goes on after a reload.
+ * the moves change: by a move of its own or a move taken back. The first move sets the clocks going.
  */
 function followMoves() {
     if (!isPlaying()) return;
@@ -195,7 +206,8 @@ function followMoves() {
     stopThinking();
     if (!clock || clock !== before.clock) return;
     const now = Date.now();
-    clock.left[before.side] += (seen.count === before.count + 1 ? clock.increment : 0) - (now - clock.began);
+    if (clock.began)
+        clock.left[before.side] += (seen.count === before.count + 1 ? clock.increment : 0) - (now - clock.began);
     clock.began = now;
 }
 
@@ -219,7 +231,7 @@ function answer() {
     const { level, by, clock, side } = state.game;
     const ms = clock ? Math.min(MOVE_MS, timeLeft(opposite(side)) / SHARE + clock.increment / 2) : MOVE_MS;
     const asked = { ...question(), free: false, level, movetime: Math.max(20, Math.round(ms)) };
-    thinking.begin(askedOf(by, asked));
+    thinking.begin(catalogue.engines.some(([id]) => id === by) ? { ...asked, judge: by } : askedOf(by, asked));
     changed("play");
 }
 
@@ -256,18 +268,7 @@ function makePlaying() {
     });
 }
 
-const CLOCKS = [
-    [0, 0, "none"],
-    [1, 0, "1 minute"],
-    [3, 2, "3 minutes + 2 s a move"],
-    [10, 5, "10 minutes + 5 s a move"],
-    [30, 0, "30 minutes"],
-];
-const DEFAULTS = { side: "white", level: 10, clock: 0, fromHere: false };
-const SIDES = [
-    ["white", "White"],
-    ["black", "Black"],
-];
+const DEFAULTS = { side: "white", level: 10, clock: "0 0", fromHere: false };
 const wanted = { ...DEFAULTS, ...recall("play", {}) };
 /** @type {(number | null)[]} */
 let elos = []; // of each level, null for full strength
@@ -275,19 +276,13 @@ let by = SHOWN; // the evaluation that Merino plays by
 
 const levelName = (level) => (elos[level] === null ? "full strength" : `level ${level}, about ${elos[level]} Elo`);
 
-const drawSides = () =>
-    segments(byId("play-side"), SIDES, wanted.side, (side) => {
-        wanted.side = side;
-        drawSides();
-    });
-
 function begin() {
+    const [side, level, clock] = ["side", "level", "clock"].map((name) => byId(`play-${name}`).value);
     by = byId("play-by").value;
-    const [level, clock] = ["play-level", "play-clock"].map((id) => Number(byId(id).value));
-    Object.assign(wanted, { level, clock, fromHere: byId("play-here").checked });
+    Object.assign(wanted, { side, level: Number(level), clock, fromHere: byId("play-here").checked });
     keep("play", wanted);
     byId("play-dialog").close();
-    const [minutes, increment] = CLOCKS[clock];
+    const [minutes, increment] = clock.split(" ").map(Number);
     if (wanted.fromHere && whyNoGame()) showError(whyNoGame());
     else startGame({ ...wanted, by, minutes, increment });
 }
@@ -295,13 +290,12 @@ function begin() {
 export function askToPlay() {
     const choices = {
         level: [elos.map((_, level) => [level, levelName(level)]), wanted.level],
-        by: [[[SHOWN, "the evaluation shown"], ...evaluations()], by],
-        clock: [CLOCKS.map(([, , name], index) => [index, name]), wanted.clock],
+        by: [[[SHOWN, "the evaluation shown"], ...catalogue.engines, ...evaluations()], by],
     };
     for (const [name, [pairs, chosen]] of Object.entries(choices))
         byId(`play-${name}`).replaceChildren(...options(pairs, chosen));
     byId("play-here").checked = wanted.fromHere;
-    drawSides();
+    for (const name of ["side", "clock"]) byId(`play-${name}`).value = wanted[name];
     byId("play-dialog").showModal();
 }
 
@@ -311,7 +305,7 @@ function clockText(side) {
 }
 
 const clockElement = (side) => [
-    h("span.note", side === state.game.side ? "You" : "Merino"),
+    h("span.note", side === state.game.side ? "You" : state.game.opponent),
     h(`span#clock-${side}.clock`, { "data-side": side }),
 ];
 
@@ -325,25 +319,35 @@ function drawClocks() {
 const isBarNew = changeDetector();
 
 function draw() {
-    const box = byId("play-bar");
+    const box = byId("play-bar"),
+        list = byId("move-list");
+    const isBare = isPlaying() && !state.game.isOpen;
+    document.documentElement.classList.toggle("bare", isBare);
+    if (isBare && state.way !== "none") {
+        state.way = "none";
+        changed("view");
+    }
+    if (isBare !== (list.parentElement === byId("reasons")))
+        keepFocus(document.body, () => byId(isBare ? "welcome" : "editing").before(box, list));
     if (!state.game) {
         isBarNew(null);
         hide(box);
         return;
     }
     box.hidden = false;
-    const { result, side, clock, level } = state.game;
-    if (isBarNew(result, side, level, clock !== null)) drawBar(box);
+    const { result, side, clock, level, isOpen } = state.game;
+    if (isBarNew(result, side, level, clock !== null, isOpen)) drawBar(box);
     drawClocks();
     byId("take-back").disabled = !canTakeBack();
     if (!result) byId("hint-move").disabled = state.report?.to_move !== side;
 }
 
 function drawBar(box) {
-    const { result, side, clock, level } = state.game;
-    const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${levelName(level)}.`;
+    const { result, side, clock, level, opponent, isOpen } = state.game;
+    const who = `You are ${side === "white" ? "White" : "Black"}, ${opponent} plays at ${levelName(level)}.`;
     const back = button("take-back", "Take back", takeBack);
-    const during = [back, button("hint-move", "Hint", hint), button("resign", "Resign", resign)];
+    const values = isOpen ? null : button("show-values", "Show values", showValues);
+    const during = [back, button("hint-move", "Hint", hint), values, button("resign", "Resign", resign)];
     const after = [button("rematch", "Rematch", rematch), back];
     const leave = button("leave-game", result ? "Analyse" : "Leave", leaveGame);
     replace(

@@ -13,7 +13,7 @@ let isShowing = false;
 const showExample = guarded(async ({ text, tab }) => {
     isShowing = true;
     try {
-        await enter(text);
+        if (text) await enter(text);
     } finally {
         isShowing = false;
         isAsLeft = watchBoard();

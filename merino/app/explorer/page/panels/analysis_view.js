@@ -10,7 +10,7 @@ import { NONE, best, choose, idleReason, searches, settings, switchAnalysis } fr
 import { SHOWN, listenTo, playLine } from "../state/store.js";
 import { catalogue, evaluations, onCatalogue } from "./weights.js";
 
-const SHOWN_PLIES = 14; // of a line
+const SHOWN_PLIES = 24; // of a line, as far as there is room
 const MIN_SHARE = 0.1; // of points, by which a line may be worse than the best for its move to have an arrow
 const CALM_MS = 250; // for which a line must stay before it is explained
 

@@ -1,13 +1,13 @@
-// The course of a game: White's chances by search, as a graph to go through it by, its mistakes, and chosen terms. What each
-// move has lost is searched at once and roughly, and deeper when asked.
+// The course of a game: White's chances by search, as a graph to go through it by, and its mistakes. What each move has
+// lost is searched at once and roughly, and deeper when asked.
 
-import { COLOURS, chart } from "../base/chart.js";
-import { byId, checkField, h, replace } from "../base/dom.js";
+import { chart } from "../base/chart.js";
+import { byId, h, replace } from "../base/dom.js";
 import { reportError, say } from "../base/flow.js";
-import { capital, percent, spaced, withMinus } from "../base/words.js";
+import { capital, percent, withMinus } from "../base/words.js";
 import { numbered, sideAfter } from "../base/game.js";
 import { Work, post } from "../base/server.js";
-import { isLooked, judged, onLook } from "../state/analysis.js";
+import { isLooked, judged, knownOf, onLook } from "../state/analysis.js";
 import { listen, state, goTo, isUnaided, playLine, wholeGame } from "../state/store.js";
 import { proofs, unfolding } from "./verdict.js";
 
@@ -17,11 +17,10 @@ const TOPICS = ["report", "tab", "weights", "judge"]; // with which the course m
 
 /** @type {{key: string, points: any[]}} */
 let course = { key: "", points: [] };
-const terms = new Set(); // those whose course is drawn
 let isDue = false; // whether moves of the course are to be searched, once that helps nobody who plays
 let draw = () => {};
 let isShown = () => false;
-let graph, termGraph;
+let graph;
 
 const work = new Work("/ws/annotate", {
     heard: (message) => {
@@ -118,12 +117,17 @@ const titleOf = (move) => `${numbered(state.fen, move.ply - 1, true)} ${move.san
 const searchedMoves = () => [...annotation.found.values()].sort((a, b) => a.ply - b.ply);
 const mistakes = () => searchedMoves().filter((move) => move.grade);
 
-/** White's chances by search after each ply, in percent, as far as they are known. */
-function searchedPoints() {
-    const moves = searchedMoves();
-    const first = moves.slice(0, 1).map((move) => [move.ply - 1, 100 * move.before.expected_score]);
-    return [...first, ...moves.map((move) => [move.ply, 100 * move.after.expected_score])];
+/** White's chances after so many plies: by the search of the board, by that of the game, or as a comment has them. */
+function shareAt(ply) {
+    const node = state.moves[ply - 1] ?? state.root,
+        { found } = annotation;
+    const [before, after] = [found.get(ply + 1)?.before, found.get(ply)?.after];
+    return knownOf(node)?.share ?? (after ?? before ?? node.score)?.expected_score;
 }
+
+/** White's chances by search after each ply, in percent, as far as they are known. */
+const searchedPoints = () =>
+    [state.root, ...state.moves].map((_, ply) => [ply, 100 * shareAt(ply)]).filter(([, share]) => !Number.isNaN(share));
 
 function chances() {
     const points = course.points.map((point, ply) => [ply, 100 * point.expected_score]);
@@ -147,16 +151,16 @@ function mark(move) {
     };
 }
 
-function makeGraph(id, label, height, read) {
-    const axis = () => ({ at: state.at, x: [0, Math.max(1, state.moves.length)], xName: "plies" });
-    const choose = (x) => goTo(Math.round(x));
-    return Object.assign(chart({ label, height, choose, read: () => ({ ...axis(), ...read() }) }), { id });
-}
-
 function makeChances() {
-    const name = "White's chances in the course of the game";
-    const axis = { y: [0, 100], yName: "White's chances, %", yDigits: 0 };
-    graph = makeGraph("course", name, 230, () => ({ ...axis, series: chances(), marks: mistakes().map(mark) }));
+    const axes = { y: [0, 100], yName: "White's chances, %", yDigits: 0, xName: "plies" };
+    const read = () => ({
+        ...axes,
+        ...{ at: state.at, x: [0, Math.max(1, state.moves.length)] },
+        ...{ series: chances(), marks: mistakes().map(mark) },
+    });
+    const label = "White's chances in the course of the game";
+    graph = chart({ label, height: 230, choose: (x) => goTo(Math.round(x)), read });
+    graph.id = "course";
     for (const [name, value] of Object.entries({ tabindex: 0, role: "slider", "aria-label": "Move of the game" }))
         graph.setAttribute(name, value);
     graph.addEventListener("keydown", (event) => {
@@ -166,22 +170,6 @@ function makeChances() {
         event.stopPropagation();
         goTo(state.at + step);
     });
-}
-
-const termSeries = () =>
-    [...terms].map((name, index) => ({
-        name: spaced(name),
-        colour: COLOURS[index % COLOURS.length],
-        points: course.points.map((point, ply) => [ply, (point.terms[name] ?? 0) / 100]),
-    }));
-
-/** The names of the terms that the game has, those that differ most first. */
-function termNames() {
-    const sizes = new Map();
-    for (const point of course.points)
-        for (const [name, value] of Object.entries(point.terms))
-            sizes.set(name, Math.max(sizes.get(name) ?? 0, Math.abs(value)));
-    return [...sizes.keys()].sort((a, b) => sizes.get(b) - sizes.get(a));
 }
 
 const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
@@ -217,17 +205,6 @@ function mistakeItem(move) {
     );
 }
 
-function drawTermGraph() {
-    termGraph.hidden = !terms.size;
-    termGraph.redraw();
-}
-
-const termCheck = (name) =>
-    checkField({ "data-term": name }, spaced(name), terms.has(name), (isOn) => {
-        terms[isOn ? "add" : "delete"](name);
-        drawTermGraph();
-    });
-
 /** Show the course of the game on the board. */
 export function drawCourse() {
     const { isWorking, account } = annotation;
@@ -236,14 +213,13 @@ export function drawCourse() {
     byId("annotate-state").textContent = stateText();
     byId("course-account").textContent = account.join(" ");
     replace(byId("mistakes"), mistakes().map(mistakeItem));
-    replace(byId("course-choice"), termNames().map(termCheck));
     followCourse();
 }
 
 /** The move that the graph is at, and the chances after it, for those who listen. */
 function valueText() {
     const found = annotation.found.get(state.at);
-    const share = found?.after.expected_score ?? course.points[state.at]?.expected_score;
+    const share = shareAt(state.at) ?? course.points[state.at]?.expected_score;
     const move = state.at ? `${numbered(state.fen, state.at - 1, true)} ${state.moves[state.at - 1].san}` : "Start";
     const name = found?.grade ? `${titleOf(found)} ${found.grade.name}` : move;
     return share === undefined ? name : `${name}, White's chances ${percent(share)}`;
@@ -254,17 +230,13 @@ function followCourse() {
     const values = { valuemin: 0, valuemax: state.moves.length, valuenow: state.at, valuetext: valueText() };
     for (const [name, value] of Object.entries(values)) graph.setAttribute(`aria-${name}`, value);
     graph.redraw();
-    drawTermGraph();
 }
 
 /** Make it; `redraw` shows it again, `isOpen` says whether it is seen. */
 export function makeCourse(redraw, isOpen) {
     isShown = isOpen;
     makeChances();
-    const read = () => ({ series: termSeries(), yName: "pawns for White" });
-    termGraph = makeGraph("course-terms", "Terms in the course of the game", 180, read);
     byId("game-course").prepend(graph);
-    byId("mistakes").after(termGraph);
     byId("annotate").onclick = () =>
         annotation.isWorking ? endAnnotating() : annotate(Number(byId("annotate-nodes").value));
     draw = redraw;

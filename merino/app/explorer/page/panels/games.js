@@ -5,11 +5,12 @@
 import { byId, h, replace } from "../base/dom.js";
 import { changeDetector, framed, guarded, showError, turns, wordsOf } from "../base/flow.js";
 import { plural, thousands } from "../base/words.js";
-import { base64, chooseFiles, gamesText } from "../base/files.js";
+import { base64, chooseFiles } from "../base/files.js";
 import { get, post } from "../base/server.js";
 import { changed, setGame, state, tagsNow, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 import { drawCourse, makeCourse } from "./course.js";
+import { makeTree } from "./tree.js";
 
 const FIRST_PIECE = 1 << 16; // bytes: enough games to fill the list at once
 const PIECE = 1 << 20;
@@ -23,12 +24,13 @@ const NOTHING = { search: "", result: "", from: "", to: "" };
 /** The games of a file, or of a text as a Blob; the page reads it, and the server keeps nothing. */
 export const ofFile = (file, name) => ({
     name,
-    piece: (at) => pieceOf(file, at),
+    piece: (at) => pieceOf(file, at, "/api/games"),
+    moves: (at, tree) => pieceOf(file, at, "/api/tree/read", { tree }),
     game: async ({ start, size, number }) =>
         post("/api/game", { content: await base64(file.slice(start, start + size)), number }),
     request: async () => {
         if (file.size > MAX_STUDIED) throw new Error(`${name} is too large for this: give it on the command line`);
-        return { files: [{ name, text: await gamesText(file) }] };
+        return { files: [{ name, content: await base64(file) }] };
     },
 });
 
@@ -36,19 +38,20 @@ export const ofFile = (file, name) => ({
 export const ofServer = (name) => ({
     name,
     piece: (at) => get(`/api/games?at=${at}`),
+    moves: (at, tree) => post("/api/tree/read", { at, tree, file: true }),
     game: ({ start, size, number }) => get(`/api/game?start=${start}&size=${size}&number=${number}`),
     request: async () => ({ file: true }),
 });
 
-/** Some games of a file from the byte `at` on, and where the `next` ones begin: null at its end. */
-async function pieceOf(file, at) {
+/** What the server says of some games of a file from the byte `at` on, and where the `next` ones begin: null at its end. */
+async function pieceOf(file, at, path, more = {}) {
     for (let size = at ? PIECE : FIRST_PIECE; ; size = Math.min(2 * size, MAX_PIECE)) {
         const isLast = at + size >= file.size;
         const content = await base64(file.slice(at, at + size));
-        const { games, next } = await post("/api/games", { content, at, more: !isLast && size < MAX_PIECE });
-        if (next === at) continue; // no game ends in this piece
-        const after = isLast ? null : (next ?? at + size);
-        return { games, next: after, done: (after ?? file.size) / Math.max(1, file.size) };
+        const found = await post(path, { content, at, more: !isLast && size < MAX_PIECE, ...more });
+        if (found.next === at) continue; // no game ends in this piece
+        const after = isLast ? null : (found.next ?? at + size);
+        return { ...found, next: after, done: (after ?? file.size) / Math.max(1, file.size) };
     }
 }
 
@@ -66,6 +69,7 @@ function playersOf(games, most) {
  */
 export function matches(game, { words, result, from, to }) {
     const { date } = game;
+    if (reached && !reached.has(game.number)) return false;
     if (result && game.result !== result) return false;
     if ((from || to) && !/^\d/.test(date)) return false;
     if ((from && date < from) || (to && date.slice(0, to.length) > to)) return false;
@@ -96,6 +100,8 @@ let list = []; // of all games, with their `number` from 1
 let found = []; // those that match the search
 let query = queryOf(NOTHING);
 let done = 1; // the share of the file that has been listed
+/** @type {Set<number> | null} */
+let reached = null; // the numbers of those that reach the position on the board, where only they are listed
 /** @type {any} */
 let chosen = null; // from the list
 /** @type {any} */
@@ -113,10 +119,10 @@ const beginList = turns();
 const areRowsNew = changeDetector();
 
 /**
- * List the games of a source as they are read, and show the first of them, or with `listOnly` leave the board as it is;
+ * List the games of a source as they are read, and show the first of them, or with `leavesBoard` leave the board as it is;
  * raises what its reading raises. Of several at a time the last one is listed.
  */
-export async function openGames(from, listOnly = false) {
+export async function openGames(from, leavesBoard = false) {
     const isLast = beginList();
     const first = await from.piece(0);
     if (!isLast()) return;
@@ -124,7 +130,7 @@ export async function openGames(from, listOnly = false) {
     begin(from);
     listPiece(first);
     listRest(from, first.next);
-    if (listOnly) return;
+    if (leavesBoard) return;
     openTab("games");
     if (list.length) await choose(list[0]);
 }
@@ -146,7 +152,7 @@ function begin(from) {
     query = queryOf(NOTHING);
     found = [];
     done = 1;
-    chosen = opened = null;
+    chosen = opened = reached = null;
     areRowsNew(null);
     goToPlace(0);
     byId("game-search-form").reset();
@@ -192,11 +198,17 @@ async function showGame(entry, game) {
     draw();
 }
 
-function search(fields) {
-    query = queryOf(fields);
+function search() {
+    query = queryOf(/** @type {any} */ (Object.fromEntries(new FormData(byId("game-search-form")))));
     found = list.filter((game) => matches(game, query));
     goToPlace(0);
     drawList();
+}
+
+/** List only games with these numbers; with null all. */
+function listOnly(numbers) {
+    reached = numbers && new Set(numbers);
+    search();
 }
 
 /** The games that are listed: their number, players with counts, and how the server is asked of them; null for none. */
@@ -332,11 +344,12 @@ function draw() {
 export function makeGames(_, isOpen) {
     isShown = isOpen;
     const form = byId("game-search-form");
-    form.oninput = () => search(/** @type {any} */ (Object.fromEntries(new FormData(form))));
+    form.oninput = search;
     form.onsubmit = (event) => event.preventDefault();
     byId("open-pgn").onclick = openPgn;
     box.addEventListener("scroll", drawRows);
     box.addEventListener("keydown", press);
     new ResizeObserver(drawRows).observe(box);
     makeCourse(draw, isShown);
+    makeTree(loadedGames, listOnly, isOpen);
 }

@@ -7,7 +7,6 @@ import { bySize, number, plural, spaced, thousands } from "../base/words.js";
 
 const INTERVAL = 1.96; // standard errors to either side, which are 95%
 const MAX_PATHS = 8;
-const MAX_CHANGED = 12; // changes that are listed
 const SMALL = 0.5; // centipawns; less is no change to speak of
 const HEADS = ["Weight", "Before", "After", "95% interval", "Clear", "Positions"];
 const LEGEND = "Clear: the change is larger than its noise.";
@@ -49,12 +48,6 @@ function pathData(read) {
     return { series, yName: "change of the weight, centipawns", ...axisOf(all) };
 }
 
-/** The lines of the weights, the two values of a term one after the other. */
-function inPairs(lines) {
-    const base = (line) => line.name.replace(/_[me]g$/, "");
-    return [...Map.groupBy(lines, base).values()].flat();
-}
-
 function verdictOf(summary) {
     const { accepted, gain, gain_error: error, folds, games, positions, seconds, k_before: before, k } = summary;
     const unclear = gain < 0 ? "no better on other games" : "better on other games, but not clearly";
@@ -91,10 +84,11 @@ function folded(title, ...content) {
     return box;
 }
 
-/** What learning found: the verdict, and weights with their intervals. */
+/** What learning found: the verdict, and weights with their intervals, those that have clearly changed first. */
 export function learnedSections({ summary }) {
-    const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
-    const rows = free.map(weightRow);
+    const free = summary.weights.filter((line) => !line.flags.includes("frozen"));
+    const largest = free.sort(bySize((line) => line.new - line.old)).sort((a, b) => Number(b.clear) - Number(a.clear));
+    const rows = largest.map(weightRow);
     return [
         h("p#learn-verdict.summary", verdictOf(summary)),
         folded("All weights", plainTable("learned", HEADS, rows), note(LEGEND)),
@@ -133,21 +127,6 @@ export function pointSections(points, balanceChart) {
         note(`${of}; a pawn is 100. Steepness ${steepness} a pawn.`),
         balanceChart,
     ];
-}
-
-/** The largest changes of the weights as a table, those that are clear first. */
-export function changedTable({ weights }) {
-    const changes = weights
-        .filter((line) => Math.abs(line.new - line.old) >= SMALL)
-        .sort(bySize((line) => line.new - line.old))
-        .sort((a, b) => Number(b.clear) - Number(a.clear))
-        .slice(0, MAX_CHANGED);
-    if (!changes.length) return note("No weight moved by half a centipawn.");
-    const row = ({ name, old: before, new: value, clear }) => {
-        const cells = [number(before), h("td.strong", number(value)), number(value - before, 0, true)];
-        return tableRow(spaced(name), [...cells, clearWord(clear)]);
-    };
-    return plainTable("taught-changed", ["Weight", "Before", "After", "Change", "Clear"], changes.map(row));
 }
 
 /** The charts of what `read` gives: { record, steps, points }. */

@@ -2,7 +2,9 @@
 
 import { byId, h, keepFocus, replace } from "../base/dom.js";
 import { afterPress } from "../base/flow.js";
+import { percent } from "../base/words.js";
 import { numbered, pathTo, promote, remove } from "../base/game.js";
+import { gradeOf, grades, knownOf, lossOf } from "../state/analysis.js";
 import { edit, goToNode, listen, redoEdit, state, undoEdit } from "../state/store.js";
 
 const GRADES = 6; // the signs from ! to ?!, of which a move has one, come before all others
@@ -11,7 +13,9 @@ const heading = h("b");
 /** @type {any} */
 let commented = null; // the move that the comment is of which is being typed
 
-const signsOf = (move) => move.nags.map((nag) => signs[nag] ?? ` $${nag}`).join("");
+const signsOf = (move) => move.nags.map((nag) => signs[nag] ?? ` $${nag}`).join("") || (gradeOf(move)?.sign ?? "");
+/** The clock after a move, or else the time that it took, without the hours where there are none. */
+const timeOf = ({ clk, emt }) => (clk ?? emt)?.replace(/^0+:0?(?=\d)/, "");
 const commentElement = (text) => (text ? h("span.comment", text) : null);
 
 function moveElements(move, ply, isFirst) {
@@ -26,6 +30,7 @@ function moveElements(move, ply, isFirst) {
         commentElement(move.before),
         number ? h("span.number", number) : null,
         h("button.plain", attributes, move.san + signsOf(move)),
+        timeOf(move.commands) ? h("span.note", timeOf(move.commands)) : null,
         commentElement(move.comment),
     ];
 }
@@ -46,6 +51,17 @@ function following(parent, ply, isFirst) {
 function variation(start, ply) {
     const rest = following(start, ply + 1, Boolean(start.comment));
     return h("span.variation", "(", moveElements(start, ply, true), rest, ")");
+}
+
+/** Say what the move on the board gives away, as far as the search of the page has found that. */
+function showGrade() {
+    const { node } = state,
+        loss = state.mode === "game" && node.parent ? lossOf(node) : null;
+    const name = (plies, san) => `${numbered(state.fen, plies, true)} ${san}`;
+    const better = loss && `, best ${name(state.at - 1, knownOf(node.parent)?.name)}`;
+    const grade = gradeOf(node)?.name;
+    const lost = `${grade ? `, ${grade}:` : ""} gives away ${loss ? `${percent(loss, 1)} of a point` : "nothing"}`;
+    byId("graded").textContent = loss === null ? "" : `${name(state.at - 1, node.san)}${lost}${better || ""}.`;
 }
 
 function drawHeading() {
@@ -71,9 +87,9 @@ function drawEditing() {
         signed.disabled = !move;
         signed.setAttribute("aria-pressed", String(Boolean(move?.nags.includes(Number(signed.dataset.nag)))));
     }
-    for (const id of ["comment", "promote", "remove-move"]) byId(id).disabled = !move;
-    if (commented && pathTo(commented)[0]?.parent !== state.root) commented = null; // another game is on the board
-    if (!commented) byId("comment").value = move?.comment ?? "";
+    for (const id of ["promote", "remove-move"]) byId(id).disabled = !move;
+    if (commented && (pathTo(commented)[0]?.parent ?? commented) !== state.root) commented = null; // another game is on the board
+    if (!commented) byId("comment").value = state.node.comment;
     byId("undo-edit").disabled = !state.edits.length;
     byId("redo-edit").disabled = !state.undone.length;
 }
@@ -101,8 +117,9 @@ function takeComment(event) {
     afterPress(byId("move-list"), () => edit(comment, node));
 }
 
-export function makeMoveList(known) {
-    signs = known;
+export function makeMoveList(start) {
+    signs = start.signs;
+    grades.push(...start.grades);
     for (const signed of signButtons()) signed.onclick = () => sign(Number(signed.dataset.nag));
     const comment = byId("comment");
     comment.oninput = () => {
@@ -120,6 +137,7 @@ export function makeMoveList(known) {
     byId("redo-edit").onclick = redoEdit;
     listen((topics) => {
         if (["moves", "mode", "play"].some((topic) => topics.has(topic))) draw();
+        if (["moves", "mode", "lines"].some((topic) => topics.has(topic))) showGrade();
         else if (topics.has("opening")) drawHeading(); // it comes late: a move that is being clicked stays in its place
     });
     draw();

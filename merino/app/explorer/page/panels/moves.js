@@ -160,7 +160,8 @@ function heatCell(value, scale) {
     return h("td.heat", { style: { background: tint(value, scale) } }, text);
 }
 
-function moveButton({ uci, san }) {
+/** A legal move, tried while it has the focus, and played by a press. */
+export function moveButton({ uci, san }) {
     const leave = () => preview(null);
     const take = () => {
         leave();

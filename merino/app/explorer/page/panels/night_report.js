@@ -1,18 +1,12 @@
 // A run of `merino night`: begun and stopped here, and its report, the generations of nets as tables and graphs.
 
 import { COLOURS, chart, redrawCharts } from "../base/chart.js";
-import { button, byId, h, note, panelBar, plainTable, replace, selectField, tableRow } from "../base/dom.js";
+import { byId, h, note, plainTable, replace, tableRow } from "../base/dom.js";
 import { guarded, showError, turns } from "../base/flow.js";
-import { number, plural, shortName, thousands } from "../base/words.js";
-import { openFile } from "../base/files.js";
+import { number, shortName, thousands } from "../base/words.js";
 import { get, post } from "../base/server.js";
 
-const HOURS = [1, 2, 4, 8, 12];
 const VERDICTS = { H1: "kept", H0: "dropped" };
-const SCALES = [
-    ["number", "generation"],
-    ["hours", "hour"],
-];
 const HEADS = [
     "Net",
     "At",
@@ -25,21 +19,14 @@ const HEADS = [
     "From the terms",
     "Nodes/s",
 ];
-const START =
-    "Plays games with the best net, trains the next one, and keeps it if it wins a match, on all cores but one. " +
-    "It goes on when this tab is closed, ends with the explorer, and later continues where it stopped. " +
-    "It never puts a net in use by itself.";
-
 /** Milliseconds between two looks at a run that is at work. */
 export const looks = { ms: 2000 };
 
 /** @type {any} */
 let night = null; // the report that is shown
-let isOpened = false; // from a file, and not the one in the usual folder
 /** @type {any} */
 let run = null; // what the server says of the one that it carries out
 let place = ""; // the usual folder
-let hours = 8;
 let isAsked = false;
 let timer = 0;
 let by = "number"; // the field that the graphs go by
@@ -134,15 +121,10 @@ function ladderTable() {
 /** The report of a night that has generations. */
 function report() {
     const drawn = Object.keys(GRAPHS).filter((name) => read(GRAPHS[name]).series.length);
-    const choose = (value) => {
-        by = value;
-        draw();
-    };
     return [
         h("p#night-summary.summary", `${night.summary}.`),
         plainTable("night-table", HEADS, night.generations.map(generationRow)),
         night.ladder.length ? [h("h4", "Elo from older nets, which stay the same"), ladderTable()] : null,
-        panelBar(selectField("night-by", "Graphs by", SCALES, by, choose)),
         h(
             "div.two",
             drawn.map((name) => charts[name]),
@@ -172,14 +154,10 @@ const lookAgain = guarded(async () => {
     const found = await get("/api/night");
     if (!isLast()) return;
     take(found);
-    const sameAs = (other) => other?.place === night?.place && other?.generations.length === night?.generations.length;
-    const words = byId("night-doing");
-    if (run?.running && (isOpened || sameAs(found.night))) {
-        if (words) words.textContent = run.doing;
-        return;
-    }
-    if (!isOpened) night = found.night;
-    draw();
+    const isSame = found.night?.generations.length === night?.generations.length;
+    night = found.night;
+    if (run?.running && isSame) byId("night-doing").textContent = run.doing;
+    else draw();
 });
 
 const ask = guarded(async (what, message = {}) => {
@@ -189,58 +167,41 @@ const ask = guarded(async (what, message = {}) => {
     draw();
 });
 
-/** Start a run, and follow it from now on. */
-function start() {
-    isOpened = false;
-    return ask("start", { hours });
-}
-
 function askAgain() {
     night = null;
-    isOpened = false;
     askUsual();
 }
 
-function runBar() {
-    if (run?.running) {
-        const where = h("span.note", `A night of ${run.hours} h, in ${place}`);
-        const bar = panelBar(
-            button("night-stop.on", "Stop", () => ask("stop")),
-            where,
-        );
-        return [bar, h("p#night-doing.note", run.doing)];
-    }
-    const choices = HOURS.map((count) => [count, plural(count, "hour")]);
-    const choose = (value) => {
-        hours = Number(value);
-    };
-    const length = selectField("night-hours", "of", choices, hours, choose);
-    return [panelBar(button("night-start", "Start a night", start), length), note(START)];
+function drawRun() {
+    const isAtWork = Boolean(run?.running);
+    byId("night-stop").hidden = !isAtWork;
+    byId("night-begin").hidden = isAtWork;
+    byId("night-doing").textContent = isAtWork ? run.doing : "";
+    byId("night-where").textContent = isAtWork ? `A night of ${run.hours} h, in ${place}` : "";
 }
-
-const openState = guarded(async () => {
-    const { name, text } = await openFile(".json,application/json");
-    night = (await post("/api/night", { name, text })).night;
-    isOpened = true;
-    draw();
-});
 
 function content() {
     const where = night ? `From ${shortName(night.start)}, in ${night.place}` : "No run in the usual folder.";
-    const open = button("night-open", "Open a night.json", openState);
-    const bar = panelBar(open, button("night-again", "Look again", askAgain), h("span.note", where));
     const isEmpty = night && !night.generations.length;
     const found = isEmpty ? h("p#night-summary", "No generation is finished yet.") : night && report();
-    return [runBar(), bar, found];
+    return [note(where), found];
 }
 
 function draw() {
+    drawRun();
     replace(byId("night-content"), content());
     redrawCharts(charts);
 }
 
 export function makeNight() {
     draw();
+    byId("night-start").onclick = () => ask("start", { hours: Number(byId("night-hours").value) });
+    byId("night-stop").onclick = () => ask("stop");
+    byId("night-again").onclick = askAgain;
+    byId("night-by").onchange = (event) => {
+        by = event.target.value;
+        draw();
+    };
     byId("night").ontoggle = () => {
         if (!isAsked) askUsual();
         redrawCharts(charts);

@@ -3,12 +3,12 @@
 
 import { redrawCharts } from "../base/chart.js";
 import { byId, h, replace } from "../base/dom.js";
-import { chooseFiles, gamesText } from "../base/files.js";
+import { base64, chooseFiles } from "../base/files.js";
 import { guarded, reportError, say, showError } from "../base/flow.js";
 import { Work, get, post } from "../base/server.js";
 import { bySize, number, percent, plural, spaced } from "../base/words.js";
 import { changed, listen, refresh, state } from "../state/store.js";
-import { changedTable, chartsOf, learnedSections, pointSections } from "./learning_report.js";
+import { chartsOf, learnedSections, pointSections } from "./learning_report.js";
 import { makeNight } from "./night_report.js";
 import { beginMatch, clearMatch, drawMatch, isMatchOn, makeMatch, matchAtServer } from "./teaching_match.js";
 import { catalogue, loadWeights, saveWeights, useWeights } from "./weights.js";
@@ -17,7 +17,7 @@ const MAX_BYTES = 60e6; // of all files
 const SMALL = 0.5; // centipawns; less is no change to speak of
 const PLAYING = "a match is being played: let it end, or stop it first";
 
-/** @type {{name: string, text: string}[]} */
+/** @type {File[]} */
 let files = [];
 /** @type {any} */
 let steps = [];
@@ -43,13 +43,12 @@ const megabytes = (count) => (count < 1e5 ? `${Math.ceil(count / 1e3)} kB` : `${
 /** Take these files too, but those taken already. */
 export async function addFiles(list) {
     try {
-        const sizes = [...files.map((file) => file.text.length), ...[...list].map((file) => file.size)];
-        if (sizes.reduce((sum, size) => sum + size, 0) > MAX_BYTES)
+        const all = [...files, ...list];
+        if (all.reduce((sum, { size }) => sum + size, 0) > MAX_BYTES)
             throw new Error("these games are too many for the page: 'merino learn' in a shell takes them");
         for (const file of list) {
-            const text = await gamesText(file);
-            if (!/\[\s*\w+\s+"|\b1\s*\./.test(text)) throw new Error(`${file.name} holds no games`);
-            files = [...files.filter((each) => each.name !== file.name), { name: file.name, text }];
+            if (!/\[\s*\w+\s+"|\b1\s*\./.test(await file.text())) throw new Error(`${file.name} holds no games`);
+            files = [...files.filter(({ name }) => name !== file.name), file];
         }
         showError(null);
     } catch (error) {
@@ -67,7 +66,7 @@ function fileItem(file) {
     return h(
         "li",
         h("span.file-name", file.name),
-        h("span.note", megabytes(file.text.length)),
+        h("span.note", megabytes(file.size)),
         h("button.plain.remove", { "aria-label": title, title, onclick: remove }, "×"),
     );
 }
@@ -133,7 +132,7 @@ function takeLearned(learned) {
     old = asked(learned.old);
 }
 
-function begin(kind) {
+async function begin(kind) {
     if (kind === "learn" && isMatchOn()) {
         showError(PLAYING);
         return;
@@ -144,8 +143,10 @@ function begin(kind) {
     progress = "Starting; this part is compiled first (once)";
     if (kind === "learn") forget();
     else points = null;
-    works[kind].begin({ files, weights: state.weights, changes: state.changes, ...settings });
     draw();
+    const sent = files.map(async (file) => ({ name: file.name, content: await base64(file) }));
+    const { weights, changes } = state;
+    works[kind].begin({ files: await Promise.all(sent), weights, changes, ...settings });
 }
 
 /** Drop what was learned before. */
@@ -228,10 +229,7 @@ function drawPanel() {
         showState();
     });
     drawPart("learn-match", taught, drawMatch);
-    drawPart("learn-keep", taught, () => {
-        byId("taught-changes").hidden = !record;
-        replace(byId("taught-changes").lastElementChild, record ? changedTable(record.summary) : null);
-    });
+    byId("learn-keep").hidden = !taught;
     redrawCharts(charts);
 }
 
@@ -255,8 +253,8 @@ export function makeTeaching(_, isShown) {
     };
     const actions = {
         "learn-open": async () => addFiles(await chooseFiles(".pgn,text/plain", true)),
-        "learn-start": async () => begin("learn"),
-        "points-start": async () => begin("points"),
+        "learn-start": () => begin("learn"),
+        "points-start": () => begin("points"),
         "learn-stop": async () => works[working].stop(),
         "learn-use": () => useWeights(taught.weights),
         "taught-in-use": putInUse,

@@ -9,7 +9,7 @@ import { showArrows } from "../board/board.js";
 import { lineMoves, linePlace } from "../board/lines.js";
 import { boardPicture } from "../board/pictures.js";
 import { phrases, calledSo } from "./terms.js";
-import { best, idleReason, judged, lineOf, settings } from "../state/analysis.js";
+import { best, idleReason, judged, lineOf, searches, settings } from "../state/analysis.js";
 import { changed, question, shown, state, isReported, isUnaided, listenTo, resultOf, shareOf } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 
@@ -183,7 +183,7 @@ function showSearched() {
     if (!report) return;
     const result = state.preview ? null : resultOf(report);
     const line = state.preview ? lineOf(state.preview.move) : best();
-    const isComing = idleReason() === null && !report.fault;
+    const isComing = idleReason() === null && !report.fault && searches[0].search.isRunning;
     score.textContent = result ?? withMinus(line?.score.text ?? (isComing || best() ? "\u2026" : ""));
     score.parentElement?.classList.toggle("trying", Boolean(state.preview));
     score.hidden = !score.textContent;
@@ -235,6 +235,7 @@ function draw() {
         headline(report),
         report.fault ? h("p.fault", `No moves: ${report.fault}.`) : null,
         rule ? h("p.fault", `Draw rule: ${rule}.`) : null,
+        report.tables ? h("p#tables.summary", `${report.tables}.`) : null,
         searched,
         threat.box,
         before(report),

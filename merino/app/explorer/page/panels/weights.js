@@ -26,6 +26,7 @@ export let catalogue = /** @type {any} */ ({
     has_terms: true,
     about: "",
     judges: [],
+    engines: [],
 });
 const watchers = [];
 const rows = new Map(); // by weight: { slider, field, was, box }

@@ -4,11 +4,13 @@
 import { showError } from "../base/flow.js";
 import { keep, recall } from "../base/kept.js";
 import { Search, onCompiling } from "../base/server.js";
+import { pathTo, sideAfter } from "../base/game.js";
 import { SHOWN, changed, isUnaided, listen, question, state } from "./store.js";
 
 export const NONE = "";
 const JUDGE = "judge"; // in place of an evaluation: who judges if nobody else is chosen
 const MAX_LINES = 5;
+const MIN_DEPTH = 12; // from which on a move is graded
 const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel"]; // of somebody at the page
 
 /** Milliseconds without a sign after which nobody looks. */
@@ -77,7 +79,39 @@ function askedBy(choice) {
     return judged({ ...question(), lines: settings.lines, all_moves }, by);
 }
 
-const change = () => changed("lines");
+/** Note on the move on the board what is found of its position, from a depth on that says something. */
+function change() {
+    const [{ search }] = searches,
+        [line] = search.lines;
+    if (line?.depth >= MIN_DEPTH && state.mode === "game" && search.isCurrent(search.key)) {
+        const share = line.score.expected_score;
+        state.node.known = { by: settings.by, share, best: line.moves[0], name: line.names[0] };
+    }
+    changed("lines");
+}
+
+/** What the judge has found of the position after a move; undefined while that is nothing. */
+export const knownOf = (node) => (node?.known?.by === settings.by ? node.known : undefined);
+
+/** What a move gives away of the points, by what is found before and after it; null while that is not known. */
+export function lossOf(node) {
+    const before = knownOf(node.parent),
+        after = knownOf(node);
+    if (!before || !after) return null;
+    const isWhite = sideAfter(state.fen, pathTo(node).length - 1) === "white";
+    const fall = isWhite ? before.share - after.share : after.share - before.share;
+    return before.best === node.uci ? 0 : Math.max(0, fall);
+}
+
+/**
+ * The kinds of mistakes by what they give away, the worst first, as the server says them.
+ * @type {{least_loss: number, name: string, sign: string}[]}
+ */
+export const grades = [];
+
+/** The kind of mistake that a move is; undefined for none. */
+export const gradeOf = (node) => grades.find(({ least_loss: least }) => (lossOf(node) ?? 0) >= least);
+
 export const searches = ["by", "beside"].map((choice) => ({
     choice,
     search: new Search(() => askedBy(choice), change),

@@ -1,10 +1,9 @@
 // What the page knows: the game or the free position, the weights, what is chosen, and the report of what is shown. What
-// is on the board survives a reload of the tab, or a way away and back.
+// is on the board is in the address and in the history of the tab: it survives a reload, and Back leads to what was before.
 
 import { reportError, say, showError, turns } from "../base/flow.js";
 import { pawns, percent, shortName } from "../base/words.js";
 import { append, follow, grown, lineThrough, listed, mainLine, pathTo, ucis } from "../base/game.js";
-import { isRecord, keep, recall } from "../base/kept.js";
 import { explain, post } from "../base/server.js";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -92,6 +91,8 @@ export const state = {
 
 const MAX_EDITS = 100; // that can be undone
 const MAX_LABEL = 8; // characters; a longer name does not fit above the board of a phone
+const MAX_KEPT = 60; // writings of the history in KEPT_MS, of which browsers allow only so many
+const KEPT_MS = 30000;
 const listeners = [];
 
 /**
@@ -204,11 +205,14 @@ function standIn(root, path) {
 /**
  * Show a game, or a position as the start of one, after `at` of its moves; by default after all. `against` is the game
  * against Merino that it is; any other is left.
- * @param {{ fen: string, moves?: any[], label?: string, tags?: Record<string, string>, comment?: string, against?: any }} game
+ * @param {{ fen: string, moves?: any[], label?: string, tags?: Record<string, string>, comment?: string,
+ *     commands?: Record<string, string>, against?: any }} game
  */
-export function setGame({ fen, moves = [], label = "", tags = {}, comment = "", against = null }, at = moves.length) {
+export function setGame(game, at = game.moves?.length ?? 0) {
+    const { fen, moves = [], label = "", tags = {}, comment = "", commands = {}, against = null } = game;
+    turnPage();
     if (state.game) changed("leave");
-    const root = grown(moves, comment);
+    const root = grown(moves, comment, commands);
     Object.assign(state, { mode: "game", fen, label, tags, term: null, edits: [], undone: [], game: against });
     state.read = mainLine(root);
     standIn(root, state.read.slice(0, at));
@@ -254,6 +258,7 @@ export function play(uci) {
  */
 export function playLine(line) {
     if (state.mode === "free") return setGame({ fen: state.free, moves: line });
+    if (!isPlaying()) turnPage();
     remember();
     if (isPlaying() && !ucis(state.node.children).includes(line[0].uci)) state.node.children = [];
     stand(line.reduce(append, state.node));
@@ -281,7 +286,10 @@ export function goToNode(node) {
     return moved("moves");
 }
 
-const snapshot = () => ({ moves: listed(state.root), comment: state.root.comment, path: ucis(pathTo(state.node)) });
+function snapshot() {
+    const { comment, commands } = state.root;
+    return { moves: listed(state.root), comment, commands, path: ucis(pathTo(state.node)) };
+}
 
 /** Keep the game as it is, for `undoEdit`. */
 function remember() {
@@ -291,7 +299,6 @@ function remember() {
 
 /** Change the game at a move, by default that on the board; `change` gets it, and may return the one to stand on then. */
 export function edit(change, move = state.node) {
-    if (!move.parent) return Promise.resolve();
     remember();
     const node = change(move) ?? state.node;
     state.moves = lineThrough(node);
@@ -302,9 +309,9 @@ export function edit(change, move = state.node) {
 function restored(from, to) {
     if (!state[from].length || isPlaying()) return Promise.resolve();
     state[to] = [...state[to], snapshot()];
-    const { moves, comment, path } = state[from].at(-1);
+    const { moves, comment, commands, path } = state[from].at(-1);
     state[from] = state[from].slice(0, -1);
-    standIn(grown(moves, comment), path);
+    standIn(grown(moves, comment, commands), path);
     return moved("moves");
 }
 
@@ -314,6 +321,7 @@ export const redoEdit = () => restored("undone", "edits");
 
 /** Show a position of free mode. */
 export function setFree(fen) {
+    turnPage();
     Object.assign(state, { mode: "free", free: fen });
     return moved("mode");
 }
@@ -375,43 +383,52 @@ export function shownValue(piece) {
     return value === null ? null : value / 100;
 }
 
-/** What the tab shows, with variations and a game against Merino. */
-function storeBoard() {
+/** The address of what is on the board, without the server's. */
+export function address() {
+    const { mode, free, fen, at } = state;
+    const fields = new URLSearchParams({ fen: mode === "free" ? free : fen });
+    if (mode === "free") fields.set("mode", "free");
+    else if (at) fields.set("moves", ucis(playedMoves()).join(" "));
+    return `/#${fields.toString().replaceAll("+", "%20")}`;
+}
+
+const pages = { isKept: false, left: MAX_KEPT, timer: 0 }; // whether the history has what is on the board, and what will write it
+
+/** Write into the history what the tab shows, with variations and a game against Merino. */
+function writePage() {
+    clearTimeout(pages.timer);
+    pages.left -= 1;
+    setTimeout(() => (pages.left += 1), KEPT_MS);
     const { mode, free, fen, label, tags, read, game, flipped } = state;
-    const kept = { hash: location.hash, mode, free, fen, label, tags, read, game, flipped, ...snapshot() };
-    keep("board", kept, "sessionStorage");
+    history.replaceState({ mode, free, fen, label, tags, read, game, flipped, ...snapshot() }, "", address());
 }
 
-const recalledBoard = () => recall("board", null, isRecord, "sessionStorage");
-
-/**
- * Whether the page was loaded again, by a reload or by going back or forward to the address at which it was left, so
- * that what the tab showed goes before what its address says.
- */
-export function wasReloaded() {
-    const ways = performance.getEntriesByType("navigation").map((entry) => "type" in entry && entry.type);
-    return ways.includes("reload") || (ways.includes("back_forward") && recalledBoard()?.hash === location.hash);
+/** The same, a little later where much was written lately. */
+function keepPage() {
+    clearTimeout(pages.timer);
+    if (pages.left > 0) writePage();
+    else pages.timer = setTimeout(writePage, KEPT_MS / MAX_KEPT);
 }
 
-/** Show what the tab showed before it was loaded again; whether there was anything. */
-export async function restoreBoard() {
-    const kept = recalledBoard();
-    if (!kept) return false;
-    const { mode, free, fen, label, tags, read, game, flipped, moves, comment, path } = kept;
-    Object.assign(state, { flipped, game });
-    changed("view");
-    if (mode === "free") await setFree(free);
-    else {
-        const root = grown(moves, comment);
-        Object.assign(state, { mode, fen, label, tags, read });
-        standIn(root, path);
-        await moved("mode", "moves");
-    }
-    return true;
+/** Begin another page of the history, as another position comes on the board, unless the present one is empty. */
+function turnPage() {
+    if (!pages.isKept || history.state === null) return;
+    writePage();
+    history.pushState(null, "");
 }
 
-/** Keep what is on the board from now on; at once where an older board is kept, which a reload would bring back. */
-export function keepBoard() {
-    if (recalledBoard()) storeBoard();
-    listenTo(["moves", "mode", "play", "view", "clock"], storeBoard);
+/** Show what a page of the history has. */
+export async function showPage({ mode, free, fen, label, tags, read, game, flipped, moves, comment, commands, path }) {
+    if (state.game) changed("leave");
+    Object.assign(state, { mode, free, fen, label, tags, read, game, flipped, term: null, edits: [], undone: [] });
+    changed("view", "play");
+    standIn(grown(moves, comment, commands), path);
+    await moved("mode", "moves");
+}
+
+/** Keep what is on the board from now on. */
+export function keepPages() {
+    pages.isKept = true;
+    writePage();
+    listenTo(["moves", "mode", "play", "view"], keepPage);
 }

@@ -1,15 +1,13 @@
-// The tabs of the reasons. The pieces' bars have a column of their own where there is room.
+// The tabs of the reasons.
 
 import { byId, keepFocus, placeByKey } from "../base/dom.js";
 import { reportError } from "../base/flow.js";
 import { changed, state } from "./store.js";
 
-const WIDE = matchMedia("(min-width: 140rem)");
 const unmade = new Map(); // what loads a panel that nobody has opened yet, null while it is loaded
 let chosen = "terms";
 
-const hasColumn = (name) => name === "pieces" && WIDE.matches;
-const isOpen = (name) => chosen === name || hasColumn(name);
+const isOpen = (name) => chosen === name;
 const panelOf = (name) => byId(`panel-${name}`);
 const tabs = () => /** @type {any[]} */ ([...byId("tabs").children]);
 const nameOf = (tab) => tab.id.slice("tab-".length);
@@ -30,7 +28,6 @@ function draw() {
     for (const tab of tabs()) {
         const name = nameOf(tab);
         panelOf(name).hidden = !isOpen(name) || unmade.has(name);
-        tab.hidden = hasColumn(name);
         tab.tabIndex = name === chosen ? 0 : -1;
         tab.setAttribute("aria-selected", String(name === chosen));
     }
@@ -58,17 +55,10 @@ export function makeTabs(made, later) {
     for (const [name, make] of Object.entries(made)) make(panelOf(name), () => isOpen(name));
     for (const [name, load] of Object.entries(later)) unmade.set(name, load);
     byId("tabs").onkeydown = (event) => {
-        const seen = tabs().filter((tab) => !tab.hidden);
-        const next = placeByKey(event, seen.indexOf(event.target), seen.length);
-        if (next !== undefined) openTab(nameOf(seen[next]), true);
+        const all = tabs(),
+            next = placeByKey(event, all.indexOf(event.target), all.length);
+        if (next !== undefined) openTab(nameOf(all[next]), true);
     };
     for (const tab of tabs()) tab.onclick = () => openTab(nameOf(tab));
-    const arrange = () => {
-        byId(WIDE.matches ? "third" : "panels").append(panelOf("pieces"));
-        panelOf("pieces").setAttribute("role", WIDE.matches ? "group" : "tabpanel"); // there it has no tab
-        byId("third").hidden = !WIDE.matches;
-        openTab(hasColumn(chosen) ? "terms" : chosen);
-    };
-    WIDE.addEventListener("change", arrange);
-    arrange();
+    openTab(chosen);
 }

@@ -342,7 +342,7 @@ def test_dialogs_begin_at_their_beginning(page: Page) -> None:
     page.keys(Keys.TAB, Keys.ENTER)
     assert not page.find("#help-dialog").is_displayed() and focused(page) == "help"
     page.click("#play")
-    assert focused(page) == "white"
+    assert focused(page) == "play-side"
 
 
 def test_keys_of_one_character_can_be_switched_off(page: Page) -> None:

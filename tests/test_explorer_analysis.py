@@ -120,7 +120,8 @@ def test_a_move_of_a_line_shows_its_board_and_plays_it_whatever_comes_above_it(p
     wanted, place = first_moves(page, 2), page.middle(second)
     many_lines = {"threat": "Black threatens much. " * 40, "move": None, "depth": 1, "claims": []}
     page.run("window.settle(arguments[0])", many_lines, until=lambda: page.text("#threat"))
-    assert page.middle(second) == place and first_moves(page, 2) == wanted, "what is pointed at stays where it is"
+    moved = max(abs(now - before) for now, before in zip(page.middle(second), place, strict=True))
+    assert moved <= 1 and first_moves(page, 2) == wanted, "what is pointed at stays, but for part of a pixel"
     page.hover(second, click=True)
     page.until(wanted)
     page.hover(".brand")

@@ -38,7 +38,7 @@ def printed(gui: str, capsys: pytest.CaptureFixture[str]) -> str:
 OPTION_NAMES = [option.name for option in OPTIONS.values()]
 
 
-@pytest.mark.parametrize("gui", WRITERS.keys() - {"pychess"})  # which asks for the options itself
+@pytest.mark.parametrize("gui", sorted(WRITERS.keys() - {"pychess"}))  # which asks for the options itself
 def test_every_block_names_path_and_options_that_exist(gui: str, command: Path, capsys: pytest.CaptureFixture[str]):
     text = printed(gui, capsys)
     assert str(command) in text or str(command.parent) in text

@@ -103,9 +103,8 @@ def test_a_move_loses_what_its_player_has_less_after_it(tmp_path, quick_look, pl
 def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, second, is_asked) -> None:
     quick_look([0, -300, -300])
 
-    def analyse(position: Position, _: Limits, lines: int = 1) -> list[Line]:
-        moves = map(position.parse_uci, ["a1a8", "g2g3"] if lines == 2 else ["h7h6"])
-        return [line_of(score, move) for score, move in zip((300, second), moves, strict=False)]
+    def analyse(position: Position, limits: Limits, lines: int = 1) -> list[Line]:
+        return lines_of(position, limits, {"a1a8": 300, "g2g3": second}, {"h7h6": 300, "g8f8": 300})[:lines]
 
     found = drill.exercises_of(games_with(tmp_path, "Me"), default(), judge_from(analyse))
     assert [one.solution for one in found] == ["Ra8#"] * is_asked
@@ -128,11 +127,10 @@ def test_a_mistake_is_asked_for_from_the_least_loss_and_lead_on(
 ) -> None:
     quick_look([300, -300, -300])
 
-    def analyse(position: Position, _: Limits, lines: int = 1) -> list[Line]:
-        if lines == 2:
-            moves = map(position.parse_uci, ["a1a8", "g2g3"])
-            return [line_of(score, move) for score, move in zip((best, second + less[0]), moves, strict=True)]
-        return [line_of(64 - played - less[1], position.parse_uci("h7h6"))]
+    def analyse(position: Position, limits: Limits, lines: int = 1) -> list[Line]:
+        white = {"a1a8": best, "g2g3": second + less[0]}
+        black = dict.fromkeys(("h7h6", "g8f8"), 64 - played - less[1])
+        return lines_of(position, limits, white, black)[:lines]
 
     judge = replace(judge_from(analyse), expected=lambda score: int(score) / 64)
     found = drill.exercises_of(games_with(tmp_path, "Me"), default(), judge)
@@ -154,6 +152,12 @@ def test_a_quick_look_finds_mistakes_from_the_least_loss_and_chance_on(
 
 def line_of(score: int, move: int) -> Line:
     return Line(9, 9, 1, Score(score), "", 1, 1, 0, 1, (move,))
+
+
+def lines_of(position: Position, limits: Limits, *by_side: dict[str, int]) -> list[Line]:
+    """The lines that a judge finds, best first: the scores of White's and of Black's moves, of those to be searched."""
+    found = [(score, position.parse_uci(text)) for text, score in by_side[position.side].items()]
+    return [line_of(score, move) for score, move in found if move in (limits.search_moves or [move])]
 
 
 def test_the_costliest_mistakes_come_first(tmp_path: Path, quick_look: Callable[[list[int]], None]) -> None:

@@ -349,7 +349,7 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     page.until(lambda: page.text("#move-list [aria-current]") in page.text(".mistakes li:last-child button"))
     proved = ".mistakes li:last-child .proof"
     page.unfold(".mistakes li:last-child summary", until=lambda: page.all(f"{proved} svg.mini"))
-    assert re.search(r"Score .* for White: searches by gen13, 32,000 nodes each", page.text(proved))
+    assert re.search(r"Score .* for White: searches by gen13, 16,000 nodes each", page.text(proved))
     assert violations(page, ".mistakes") == []
     page.click(f"{proved} button")  # which plays the first move of the line that proves it
     page.until(lambda: page.text("#move-list [aria-current]").rstrip("#") == page.moves[-1].rstrip("#"))

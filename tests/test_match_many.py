@@ -173,7 +173,7 @@ def test_self_play_feeds_the_learner(tmp_path, capsys):
     capsys.readouterr()
     weights.write_bytes(DEFAULT_FILE.read_bytes())
     assert run_learn([str(pgn), "--weights", str(weights), "--no-match"]) == 0
-    assert "Games: 30" in capsys.readouterr().out
+    assert "s.pgn: 30 games" in capsys.readouterr().out
 
 
 def test_better_weights_are_proved_and_the_offer_says_how(tmp_path):

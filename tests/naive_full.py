@@ -8,7 +8,6 @@ the side in question. `TERMS` lists them in the order of the set.
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import chess
@@ -131,18 +130,6 @@ def knight_pawns(board: chess.Board, colour: Side) -> float:
 
 def rook_pawns(board: chess.Board, colour: Side) -> float:
     return len(board.pieces(chess.ROOK, colour)) * (len(pawns_of(board, colour)) - 5)
-
-
-def together(board: chess.Board, colour: Side) -> list[str]:
-    kinds = sorted(piece.piece_type for piece in board.piece_map().values() if piece.color == colour)
-    pairs = combinations([kind for kind in kinds if kind != chess.KING], 2)
-    return [f"{chess.piece_name(more)}_{less}" for lesser, more in pairs for less in [chess.piece_name(lesser)]]
-
-
-def against(board: chess.Board, colour: Side) -> list[str]:
-    own, enemy = (squares_with(board, side, chess.PAWN, *PIECES) for side in (colour, not colour))
-    pairs = [(board.piece_type_at(a) or 0, board.piece_type_at(b) or 0) for a in own for b in enemy]
-    return [f"{chess.piece_name(more)}_{chess.piece_name(less)}" for more, less in pairs if more > less]
 
 
 def tempo(board: chess.Board, colour: Side) -> float:
@@ -468,98 +455,12 @@ def king_flank(board: chess.Board, colour: Side) -> float:
     return all((file < 4) != is_queenside for file in files_of(board, *chess.COLORS))
 
 
-def flank(board: chess.Board, colour: Side) -> set[Square]:
-    """Ranks 4 to 8 of the four files around the enemy king."""
-    first = [0, 0, 0, 2, 2, 4, 4, 4][chess.square_file(board.king(not colour))]
-    return {s for s in chess.SQUARES if first <= chess.square_file(s) < first + 4 and rank_for(colour, s) >= 3}
-
-
-def king_flank_squares(board: chess.Board, colour: Side) -> list[str]:
-    own, enemy = attackers(board, colour), attackers(board, not colour)
-    found = []
-    for square in flank(board, colour):
-        found += ["attacked"] * (own[square] > 0) + ["twice"] * (own[square] > 1) + ["guarded"] * (enemy[square] > 0)
-    return found
-
-
-def queen_hits(board: chess.Board, colour: Side, *kinds: chess.PieceType) -> set[Square]:
-    """Squares without an own piece where a piece of these types would attack the enemy's only queen."""
-    queens = list(board.pieces(chess.QUEEN, not colour))
-    found = set[Square]()
-    if len(queens) != 1:
-        return found
-    for kind in kinds:
-        bare = board.copy(stack=False)
-        bare.set_piece_at(queens[0], chess.Piece(kind, not colour))
-        found |= set(bare.attacks(queens[0])) & attacked_by(board, colour, kind)
-    return {square for square in found if board.color_at(square) != colour}
-
-
-def queen_hit_by_knight(board: chess.Board, colour: Side) -> float:
-    return len(queen_hits(board, colour, chess.KNIGHT) - set(attackers(board, not colour)))
-
-
-def queen_hit_by_slider(board: chess.Board, colour: Side) -> float:
-    found = queen_hits(board, colour, chess.BISHOP, chess.ROOK) - attacked_by(board, not colour, chess.PAWN)
-    return sum(attackers(board, colour)[square] >= 2 for square in found)
-
-
-def bishop_pawns(board: chess.Board, colour: Side) -> float:
-    pawns = [naive.is_light(pawn) for pawn in pawns_of(board, colour)]
-    return sum(pawns.count(naive.is_light(bishop)) for bishop in board.pieces(chess.BISHOP, colour))
-
-
-def bishop_long_diagonal(board: chess.Board, colour: Side) -> float:
-    found = 0
-    for bishop in board.pieces(chess.BISHOP, colour):
-        bare = chess.Board(None)
-        for pawn in board.pieces(chess.PAWN, chess.WHITE) | board.pieces(chess.PAWN, chess.BLACK):
-            bare.set_piece_at(pawn, chess.Piece(chess.PAWN, chess.WHITE))
-        bare.set_piece_at(bishop, chess.Piece(chess.BISHOP, chess.WHITE))
-        file, rank = chess.square_file(bishop), chess.square_rank(bishop)
-        for is_long, centre in ((file == rank, {chess.D4, chess.E5}), (file + rank == 7, {chess.E4, chess.D5})):
-            found += is_long and centre <= {bishop, *bare.attacks(bishop)}
-    return found
-
-
-# Winning chances
-
-
-def kinds_of(board: chess.Board, colour: Side) -> list[str]:
-    """A side's pieces; both minor pieces are called so."""
-    names = {chess.KNIGHT: "minor", chess.BISHOP: "minor", chess.ROOK: "rook", chess.QUEEN: "queen"}
-    return [names[kind] for kind in PIECES for _ in board.pieces(kind, colour)]
-
-
-def opposite_bishops(board: chess.Board, colour: Side) -> list[str]:
-    bishops = [board.pieces(chess.BISHOP, side) for side in chess.COLORS]
-    if [len(each) for each in bishops] != [1, 1] or len({naive.is_light(min(each)) for each in bishops}) == 1:
-        return []
-    others = [kind for kind in (chess.KNIGHT, chess.ROOK, chess.QUEEN) for _ in squares_with(board, True, kind)]
-    others += [kind for kind in (chess.KNIGHT, chess.ROOK, chess.QUEEN) for _ in squares_with(board, False, kind)]
-    return [chess.piece_name(max(others))] if others else []
-
-
-def ending(board: chess.Board, colour: Side) -> list[str]:
-    own, enemy = (kinds_of(board, side) for side in (colour, not colour))
-    return (own or ["pawns"]) if own == enemy and len(own) <= 1 else []
-
-
-def one_wing(board: chess.Board, colour: Side) -> float:
-    return len({file < 4 for file in files_of(board, *chess.COLORS)}) < 2
-
-
-def asymmetry(board: chess.Board, colour: Side) -> float:
-    return len(files_of(board, colour) ^ files_of(board, not colour))
-
-
 def of_kind(count: Callable[..., Any], kind: chess.PieceType) -> Callable[[chess.Board, Side], Any]:
     """A count, or cells, of one type of piece."""
     return lambda board, colour: count(board, colour, kind)
 
 
-_MATERIAL, _STRUCTURE, _PASSED, _CONTROL, _MOBILITY = 1.0, 0.8, 1.2, 1.2, 0.8
-_SAFETY, _ATTACK, _THREATS, _CHANCES = 1.0, 1.0, 1.0, 1.0
+_MATERIAL, _STRUCTURE, _PASSED, _CONTROL, _MOBILITY, _SAFETY, _THREATS = 1.0, 0.8, 1.2, 1.2, 0.8, 1.0, 1.0
 
 
 def _terms(multiplier: float, **counts: Callable[[chess.Board, Side], float]) -> dict[str, Term | Table]:
@@ -587,7 +488,6 @@ TERMS: dict[str, Term | Table] = {
         KnightPawns=knight_pawns,
         RookPawns=rook_pawns,
     ),
-    **_tables(_MATERIAL, Together=together, Against=against),
     **_terms(_CONTROL, Tempo=tempo),
     **_terms(
         _STRUCTURE,
@@ -622,8 +522,6 @@ TERMS: dict[str, Term | Table] = {
         KnightOutpost=knight_outpost,
         KnightReach=knight_reach,
         BishopOutpost=bishop_outpost,
-        BishopPawns=bishop_pawns,
-        BishopLongDiagonal=bishop_long_diagonal,
         MinorBehindPawn=minor_behind_pawn,
         Rook7th=rook_on_seventh,
         RookOpen=rook_open,
@@ -638,18 +536,10 @@ TERMS: dict[str, Term | Table] = {
     ),
     **_tables(_THREATS, **_of_each(threats, "Threat", chess.PAWN, *MINORS, chess.ROOK)),
     **_tables(_THREATS, **_of_each(loose_targets, "Threat", chess.QUEEN, chess.KING)),
-    **_terms(
-        _THREATS,
-        ThreatByPush=threat_by_push,
-        Hanging=hanging,
-    ),
-    **_terms(_THREATS, QueenHitByKnight=queen_hit_by_knight, QueenHitBySlider=queen_hit_by_slider),
+    **_terms(_THREATS, ThreatByPush=threat_by_push, Hanging=hanging),
     **_terms(_CONTROL, Contested=contested, Controlled=controlled),
-    **_terms(_SAFETY, QueenTropism=queen_tropism),
-    **_tables(_SAFETY, KingShelter=king_shelter, KingStorm=king_storm),
-    **_terms(_SAFETY, KingFlank=king_flank),
     **_terms(
-        _ATTACK,
+        _SAFETY,
         KingRing=king_ring,
         KingRingWeak=king_ring_weak,
         SafeKnightCheck=of_kind(safe_checks, chess.KNIGHT),
@@ -657,21 +547,8 @@ TERMS: dict[str, Term | Table] = {
         SafeRookCheck=of_kind(safe_checks, chess.ROOK),
         SafeQueenCheck=of_kind(safe_checks, chess.QUEEN),
     ),
-    **_tables(_ATTACK, KingAttack=king_attack, KingFlankSquares=king_flank_squares),
-    **_terms(
-        _ATTACK,
-        KingAttackCurve=lambda board, colour: 0,  # it has no count without weights
-    ),
-    **_tables(
-        _CHANCES,
-        ChancesPawns=lambda board, colour: [str(len(pawns_of(board, colour)))],
-        ChancesOppositeBishops=opposite_bishops,
-        ChancesEnding=ending,
-    ),
-    **_terms(
-        _CHANCES,
-        ChancesOneWing=one_wing,
-        ChancesAsymmetry=asymmetry,
-        ChancesPassed=lambda board, colour: len(passed(board, colour)),
-    ),
+    **_tables(_SAFETY, KingAttack=king_attack),
+    **_terms(_SAFETY, QueenTropism=queen_tropism),
+    **_tables(_SAFETY, KingShelter=king_shelter, KingStorm=king_storm),
+    **_terms(_SAFETY, KingFlank=king_flank),
 }

@@ -48,8 +48,7 @@ def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int, phases: i
     game = np.repeat(np.arange(games, dtype=np.int32), POSITIONS_PER_GAME)
     to_end = np.tile(np.arange(POSITIONS_PER_GAME, dtype=np.int16)[::-1], games)
     stages = np.repeat(stage, POSITIONS_PER_GAME).astype(np.uint8)
-    scores, roles = np.zeros(len(game), dtype=np.int16), np.zeros(terms, dtype=np.int64)
-    return Rows(features.reshape(-1, terms), stages, game, to_end, results, scores, roles)
+    return Rows(features.reshape(-1, terms), stages, game, to_end, results, np.zeros(len(game), dtype=np.int16))
 
 
 @cache
@@ -73,8 +72,7 @@ def some_games(rows: Rows, games: np.ndarray) -> Rows:
     games = np.sort(games)
     keep = np.isin(rows.game, games)
     game = np.searchsorted(games, rows.game[keep]).astype(np.int32)
-    columns = rows.features[keep], rows.stage[keep], game, rows.to_end[keep], rows.results[games], rows.scores[keep]
-    return Rows(*columns, rows.roles)
+    return Rows(rows.features[keep], rows.stage[keep], game, rows.to_end[keep], rows.results[games], rows.scores[keep])
 
 
 def mean_error(sample: Sample, parameters: FitParameters) -> float:

@@ -12,12 +12,10 @@ import pytest
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import parse_fen
-from merino.engine.report import phrases
 from merino.eval import families, material
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear import compiled, family, registry, sets
 from merino.eval.linear.registry import TERMS as DEFAULT_TERMS
-from merino.eval.linear.registry import Role
 from merino.eval.linear.weights import WeightsError, as_mapping, load, render, rewrite, set_in
 from tests import naive_full
 from tests.boards import playouts, records, sparse
@@ -25,7 +23,6 @@ from tests.boards import playouts, records, sparse
 FULL = sets.set_named("full")
 TO_READ = {each.name: (each, at) for each, at in FULL.to_read()}
 NAMES = [term.name for term in FULL]
-ROLES = registry.roles_of(FULL)
 COLUMNS = {name: index for index, name in enumerate(NAMES)}
 OFTEN_ENOUGH = 4  # of the sides must have some of a term, so that the comparison says something
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 b - - 0 9"
@@ -107,8 +104,7 @@ def test_a_term_agrees_with_python_chess(name: str, counts: np.ndarray) -> None:
     found, expected = counts[:, :, TO_READ[name][1]], expected_counts(name)
     wrong = np.flatnonzero(~np.isclose(found, expected, rtol=0, atol=1e-9).all(axis=(1, 2)))
     assert not len(wrong), f"{boards()[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
-    if name != registry.CURVE:
-        assert np.count_nonzero(expected) >= OFTEN_ENOUGH and len(np.unique(expected.round(9))) > 1
+    assert np.count_nonzero(expected) >= OFTEN_ENOUGH and len(np.unique(expected.round(9))) > 1
 
 
 def test_the_cells_of_a_table_together_count_what_it_says(counts: np.ndarray) -> None:
@@ -168,7 +164,7 @@ def test_turning_the_board_round_swaps_the_sides(counts: np.ndarray) -> None:
     np.testing.assert_allclose(turned[:, BLACK], counts[:, WHITE], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name, (_, at) in TO_READ.items() if ROLES[at.start] < Role.CURVE])
+@pytest.mark.parametrize("name", TO_READ)
 def test_a_weight_multiplies_the_feature_of_its_own_name(name: str, positions: np.ndarray) -> None:
     some, at = positions[::10], TO_READ[name][1]
     features = compiled.features_of(some, FULL)
@@ -178,42 +174,6 @@ def test_a_weight_multiplies_the_feature_of_its_own_name(name: str, positions: n
         whites = [material.after_rules(some[i : i + 1], 1000.0 * row[index]) for i, row in enumerate(features)]
         expected = np.array(whites) * np.where(some["side"] == WHITE, 1, -1)
         np.testing.assert_allclose(compiled.scores_of(some, alone, FULL), expected, rtol=0, atol=0.5 + 1e-6)
-
-
-def with_roles(**numbers: float) -> family.LinearEvaluation:
-    """The shipped weights of one phase without curve and chances but for these."""
-    plain = np.where(np.array(ROLES) < Role.CURVE, load(Path("weights/full.txt"), FULL)[: len(FULL)], 0.0)
-    return family.LinearEvaluation(plain, terms=FULL).with_numbers(numbers)
-
-
-def test_an_attack_counts_its_square_too() -> None:
-    record = parse_fen("6k1/6pp/8/7Q/8/3B4/8/4K3 w - -")
-    line = {line.name: line for line in with_roles(KingAttackCurve=40).explain(record).lines}
-    attack = sum(each.white_cp for name, each in line.items() if ROLES[TO_READ[name][1].start] == Role.ATTACK)
-    assert attack > 0 and line["KingAttackCurve"].white_cp == pytest.approx(40 * (attack / 100) ** 2)
-    assert line["KingAttackCurve"].black_cp == 0  # a king alone attacks nothing
-
-
-CHANCES = [
-    ("4k3/5ppp/8/8/8/5PPP/PP6/R3K3 w - -", {"ChancesPawns_5": 20}, 1.20),
-    ("4k3/5ppp/8/8/8/5PPP/PP6/R3K3 w - -", {"ChancesPawns_3": 20}, 1.0),  # those of the other side
-    ("4k3/5ppp/8/8/8/5PPP/PP6/4K3 w - -", {"ChancesEnding_pawns": 20, "ChancesAsymmetry": 5}, 1.30),
-    ("r3k3/5ppp/8/8/8/5PPP/8/1RN1K3 b - -", {"ChancesOneWing": -50}, 0.5),
-    ("3bk3/r5pp/8/8/8/6PP/PPP5/R3KB2 w - -", {"ChancesOppositeBishops_rook": -40, "ChancesPassed": 2}, 0.66),
-    ("4k3/5ppp/8/8/8/5PPP/PP6/R3K3 w - -", {"ChancesPawns_5": -90, "ChancesPassed": -20}, 0.0),  # no less than nothing
-]
-
-
-@pytest.mark.parametrize(("fen", "percents", "share"), CHANCES)
-def test_the_chances_to_win_scale_the_lead(fen: str, percents: dict[str, float], share: float) -> None:
-    for board in (chess.Board(fen), chess.Board(fen).mirror()):
-        record = parse_fen(board.fen())
-        before, after = (with_roles(**numbers).explain(record) for numbers in ({}, percents))
-        assert after.sum == pytest.approx(share * before.sum) and abs(before.sum) > 50
-        assert after.sum == pytest.approx(sum(line.net for line in after.lines))
-        assert with_roles(**percents).white_scores(record)[0] == pytest.approx(after.sum)
-        said = " ".join(phrases.summarise(after, record))
-        assert (f"The lead counts {share:.0%}: " in said) is (abs(share - 1) > 0.099)
 
 
 def test_the_search_sees_the_sum_that_is_explained() -> None:
@@ -227,14 +187,7 @@ def test_the_search_sees_the_sum_that_is_explained() -> None:
         assert abs(explanation.rounding) <= 0.5 + 1e-9
         values = evaluation.value_pieces(record)
         whole = values.attributed(WHITE) - values.attributed(BLACK) + values.shared_cp
-        assert whole == pytest.approx(explanation.sum, abs=1e-9)
-
-
-def test_an_older_file_scores_as_before(tmp_path: Path) -> None:
-    path, older = tmp_path / "older.txt", [term.name for term in FULL if term.default is None]
-    path.write_text("set full\n" + "".join(f"{name} 7\n" for name in older))
-    found = as_mapping(load(path, FULL), FULL)
-    assert {name for name, value in found.items() if value == 0} == set(NAMES) - set(older)
+        assert whole == pytest.approx(explanation.sum)
 
 
 def test_a_file_says_which_set_it_is_for(tmp_path: Path) -> None:
@@ -292,5 +245,4 @@ def test_terms_of_pawns_and_kings_alone_count_the_same_whatever_pieces_there_are
     others = compiled.counts_of(records([with_other_pieces(board, draw) for board in boards()]), FULL)
     changing = {term.name for term, column in zip(FULL, (counts != others).any(axis=(0, 1)), strict=True) if column}
     for name, (each, at) in TO_READ.items():
-        if name != registry.CURVE:  # which counts nothing by itself
-            assert each.pawns_and_kings is changing.isdisjoint(term.name for term in FULL[at]), name
+        assert each.pawns_and_kings is changing.isdisjoint(term.name for term in FULL[at]), name

@@ -89,15 +89,7 @@ def test_noise_teaches_nothing_and_is_not_accepted():
     game = np.repeat(np.arange(100), 40).astype(np.int32)
     results = (rng.integers(0, 3, 100) / 2).astype(np.float32)
     none = np.zeros(4000, dtype=np.uint8)
-    rows = Rows(
-        features,
-        none,
-        game,
-        none.astype(np.int16),
-        results,
-        none.astype(np.int16),
-        np.zeros(len(ARTICLE), dtype=np.int64),
-    )
+    rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
     flat = np.where(np.arange(len(ARTICLE)) < 5, article_weights(), np.clip(0.0, *BOUNDS[: len(ARTICLE)].T))
     learned = judging.learn(split(rows, Settings()), flat, Settings(k=1e6), ARTICLE)
     assert not learned.accepted

@@ -157,7 +157,7 @@ USELESS = [
     ("evaluate(3)", "position must be a Position, a chess.Board, a FEN or 'startpos', not 3"),
     ("explain('startpos', limits=3)", "limits must be Limits"),
     ("explain('startpos', limits=Limits(depth=1), searcher=4)", "searcher must be a Searcher or None, not 4"),
-    ("load_evaluation('nosuch')", "Merino comes with default, full, full1, gen1, gen12,"),
+    ("load_evaluation('nosuch')", "Merino comes with default, full, gen1, gen12,"),
     ("load_evaluation(3)", "the name of an evaluation must be a path or a name such as 'gen12', not 3"),
     ("Position(None)", "fen must be a Position, a chess.Board, a FEN or 'startpos', not None"),
     ("Position().push('e4')", "the move (push_uci takes a text) must be"),

@@ -35,7 +35,7 @@ from merino.eval.linear.registry import TERMS, Term
 from merino.eval.linear.weights import defaults
 from merino.learn import positions, reading, rescoring
 from merino.learn import sample as samples
-from merino.learn.request import DESCENT, SILENT, Events, LearnError, Settings
+from merino.learn.request import DESCENT, SILENT, Events, Settings
 from merino.learn.sample import TRAIN, Detail, FitParameters, Sample, Sums, gather
 
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent
@@ -103,8 +103,8 @@ class FitProblem:
 
     `free` are the indices of the weights that may move, `bounds` is float64[weights, 2]. `spread`, float64[weights], is
     the prior's standard deviation of each weight about its `start`, in centipawns; None for no prior. `centring` is the
-    matrix of `centring_of`, None where no table is to be centred: weights times it score the same. `names` and `roles`
-    are those of the weights.
+    matrix of `centring_of`, None where no table is to be centred: weights times it score the same. `names` has
+    those of the weights.
     """
 
     free: np.ndarray
@@ -114,7 +114,6 @@ class FitProblem:
     spread: np.ndarray | None = None
     centring: np.ndarray | None = None
     names: Sequence[str] = ()
-    roles: np.ndarray | int = registry.Role.PLAIN
 
     def centred(self, weights: np.ndarray) -> np.ndarray:
         """The same weights with their tables centred, float64[weights]."""
@@ -145,9 +144,7 @@ class FitProblem:
         """
         directions = np.zeros((len(parameters.weights), len(self.free) + 1))
         directions[self.free, np.arange(len(self.free))] = parameters.inverse_k / positions.FEATURE_SCALE
-        # the attack's derivatives have the part of the curve twice, and no score is the product of its chances
-        parts = np.select([self.roles == registry.Role.CURVE, self.roles == registry.Role.CHANCES], [-1, 0], 1)
-        directions[:, -1] = parts * parameters.weights / positions.FEATURE_SCALE
+        directions[:, -1] = parameters.weights / positions.FEATURE_SCALE
         return directions
 
     def gradient(self, sums: Sums, parameters: FitParameters, stride: int = 1) -> np.ndarray:
@@ -183,8 +180,7 @@ def problem_of(sample: Sample, weights: np.ndarray, terms: Sequence[Term], setti
     usual_sizes = np.tile([usual.get(term.name, 0.0) for term in terms], number)
     sizes = np.maximum(np.maximum(np.abs(weights), usual_sizes), MIN_SIZE)
     fits_k, centring = settings.k is None and PAWN_TERM not in moving, centring_of(sample, terms, number, free)
-    roles = np.tile(registry.roles_of(terms), number)
-    return FitProblem(free, bounds, fits_k, weights, prior * sizes if prior else None, centring, names, roles)
+    return FitProblem(free, bounds, fits_k, weights, prior * sizes if prior else None, centring, names)
 
 
 def prior_spread(sample: Sample) -> float:
@@ -348,12 +344,7 @@ class _RowScores:
 
 
 def descent(sample: Sample, start: FitParameters, problem: FitProblem, trace: Trace) -> FitParameters:
-    """The point where no step of a single weight helps, or the validation error has stopped falling.
-
-    Raises LearnError for a set whose score is no plain sum.
-    """
-    if not sample.is_plain:
-        raise LearnError(f"{DESCENT} moves weights whose terms add up, and in this set some multiply others")
+    """The point where no step of a single weight helps, or the validation error has stopped falling."""
     parameters, sums, names = start, gather(sample, start), trace.names
     for cycle in range(1, 1000):
         valid, row_scores = sums.valid, _RowScores(sample, parameters.weights)

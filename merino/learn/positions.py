@@ -8,8 +8,7 @@ Players leave no piece to be taken, so their games hardly show what that costs; 
 One of them has no result: only a teacher's score says what it is worth.
 
 A row has the terms of the evaluation, White minus Black, times FEATURE_SCALE, as int16 to save memory. Its product
-with the weights at its stage is White's score before the draw rules. A term that is not plain (`registry.Role`) needs
-the counts of both sides: it has White's plus PACKED times Black's. Rows come into a store that grows without copying.
+with the weights at its stage is White's score before the draw rules. Rows come into a store that grows without copying.
 The features, five sixths of all bytes, go to a file without a name where there are many rows.
 """
 
@@ -42,7 +41,6 @@ _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory 
 _FEW = 1 << 16  # rows that there is room for at first, and that are moved at a time
 MAX_IN_MEMORY = 450_000_000  # bytes of features that are kept in memory; more go to a file
 _FEATURE_BYTES = np.dtype(np.int16).itemsize
-PACKED = 128
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
 
 
@@ -282,7 +280,7 @@ class Rows:
 
     `features` int16[n, terms]; `stage` uint8[n], the pieces left, as in `eval.linear.phases`; `game` int32[n], rising;
     `to_end` int16[n], plies to the end of the game; `results` float32[games], White's result 0, 0.5 or 1 by game;
-    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE; `roles` int64[terms], as of the set.
+    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE.
     """
 
     features: np.ndarray
@@ -291,34 +289,27 @@ class Rows:
     to_end: np.ndarray
     results: np.ndarray
     scores: np.ndarray
-    roles: np.ndarray
 
     def __len__(self) -> int:
         return len(self.features)
 
 
 @kernel
-def write_row(address, position, factors, counts, row):
+def write_row(address, position, counts, row):
     """Fill `row`, int16[terms], with the scaled features of a position; `counts` is scratch, float64[2, terms].
 
-    `address` is that of the set's `side_counts`. `factors`, float64[2, terms], multiply the counts of either side.
+    `address` is that of the set's `side_counts`.
     """
     compiled.side_counts(address, position, counts)
     for index in range(len(row)):
-        row[index] = np.int64(np.rint(factors[0, index] * counts[0, index] + factors[1, index] * counts[1, index]))
-
-
-def factors_of(terms: registry.TermSet) -> np.ndarray:
-    """What the counts of White and of Black are multiplied by in a row, float64[2, terms]."""
-    is_plain = np.array(registry.roles_of(terms)) == registry.Role.PLAIN
-    return np.where(is_plain, [[FEATURE_SCALE], [-FEATURE_SCALE]], [[1.0], [PACKED]])
+        row[index] = np.int64(np.rint(FEATURE_SCALE * (counts[0, index] - counts[1, index])))
 
 
 @entry
-def _write_rows(address, positions, factors, features, stages):
+def _write_rows(address, positions, features, stages):
     counts = np.zeros((2, features.shape[1]))
     for index in range(len(positions)):
-        write_row(address, positions[index], factors, counts, features[index])
+        write_row(address, positions[index], counts, features[index])
         stages[index] = material.stage_of(positions[index])
 
 
@@ -328,22 +319,20 @@ def rows_of_block(block: PositionBlock, terms: registry.TermSet = registry.TERMS
         compiled.counts_of(block.positions, terms)
     features = np.empty((len(block), len(terms)), dtype=np.int16)
     stages = np.empty(len(block), dtype=np.uint8)
-    _write_rows(compiled.addresses_of(terms).side_counts, block.positions, factors_of(terms), features, stages)
-    roles = np.array(registry.roles_of(terms))
-    return Rows(features, stages, block.game, block.to_end, block.results, block.scores, roles)
+    _write_rows(compiled.addresses_of(terms).side_counts, block.positions, features, stages)
+    return Rows(features, stages, block.game, block.to_end, block.results, block.scores)
 
 
 class RowStore:
     """The rows of many blocks; each column is one array that grows in place."""
 
-    def __init__(self, most_in_memory: int | None = None, terms: registry.TermSet = registry.TERMS) -> None:
-        """`terms` are those of the features of a row; those of `most_in_memory` rows are kept in memory.
+    def __init__(self, most_in_memory: int | None = None, terms: int = len(registry.TERMS)) -> None:
+        """`terms` is the number of features of a row; those of `most_in_memory` rows are kept in memory.
 
         None stands for as many as MAX_IN_MEMORY holds.
         """
-        self._roles = np.array(registry.roles_of(terms))
-        self._most = MAX_IN_MEMORY // (_FEATURE_BYTES * len(terms)) if most_in_memory is None else most_in_memory
-        self._features = np.zeros((0, len(terms)), dtype=np.int16)  # also what is mapped of the file, if there is one
+        self._most = MAX_IN_MEMORY // (_FEATURE_BYTES * terms) if most_in_memory is None else most_in_memory
+        self._features = np.zeros((0, terms), dtype=np.int16)  # also what is mapped of the file, if there is one
         self._file: sealed.RowFile | None = None
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
@@ -405,7 +394,7 @@ class RowStore:
         """All rows; nothing can be added afterwards."""
         self._resize(self._size)
         results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
-        return Rows(self._all_features(), self._stage, self._game, self._to_end, results, self._scores, self._roles)
+        return Rows(self._all_features(), self._stage, self._game, self._to_end, results, self._scores)
 
     def _resize(self, capacity: int) -> None:
         self._reserve(capacity)

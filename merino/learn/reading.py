@@ -156,7 +156,7 @@ class FileReader:
 
     def __init__(self, options: ReadOptions, events: Events) -> None:
         self._options, self._events, self._settings = options, events, options.described()
-        self.store = positions.RowStore(terms=options.terms)
+        self.store = positions.RowStore(terms=len(options.terms))
         self.games = self.unscored = 0
         self.left_out = sources.LeftOut()
 

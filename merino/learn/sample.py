@@ -13,8 +13,7 @@ of threads.
 The prediction for a row is p = 1 / (1 + exp(-score / K)), with score = features @ weights, and its loss (p - y)^2. A
 pass sums the loss of both sets, and over the training set the rows, each times its slope p (1 - p), times their
 residuals p - y, and on request the products of these rows: the gradient and the Gauss-Newton matrix over any choice of
-weights are parts of them. The sums are made block by block for each share. Where terms have a role that is not plain,
-the derivatives of the score by the weights take the place of the row.
+weights are parts of them. The sums are made block by block for each share.
 
 The products take most of the time of a fit with many weights. A set of few terms has hardly a zero in its rows: their
 columns are written out and multiplied as matrices. Where tables make a set large, nearly all of a row is 0, and what is
@@ -36,9 +35,7 @@ import numpy as np
 from merino.core.common import work
 from merino.core.compiled.jit import entry, kernel
 from merino.engine.search.choice import expected_scores
-from merino.eval.linear.compiled import curve_count
 from merino.eval.linear.phases import STAGES, by_stage, shares_of_phases
-from merino.eval.linear.registry import CURVE_UNIT, Role
 from merino.eval.material import FULL_BOARD
 from merino.formats.pgn_tokens import MATE, NO_SCORE
 from merino.learn import positions, request
@@ -107,7 +104,6 @@ class FitParameters:
 class Sample(NamedTuple):
     """Rows as in `Rows`, with their weights and targets. A tuple, because compiled code takes tuples.
 
-    `attack`, `curve` and `chances`, int64, are the places of the terms with these roles; the others are plain.
     `sample_weight`, float32, is the weight of a row by the plies to the end of its game; `is_validation`, bool[n], is
     true for rows of the validation set. The target of a row is the sum of two parts: that of its game, `labels`,
     float32[games], and that of its score, in `points`, float32[65536], which is empty if scores do not count. `score_k`
@@ -120,9 +116,6 @@ class Sample(NamedTuple):
     to_end: np.ndarray
     results: np.ndarray
     scores: np.ndarray
-    attack: np.ndarray
-    curve: np.ndarray
-    chances: np.ndarray
     sample_weight: np.ndarray
     is_validation: np.ndarray
     labels: np.ndarray
@@ -139,11 +132,6 @@ class Sample(NamedTuple):
     def terms(self) -> int:
         """The number of features of a row."""
         return int(self.features.shape[1])
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the score is features times weights, so that a row has its derivatives."""
-        return not len(self.curve) + len(self.chances)
 
     def each(self, work_on: Callable[[Sample, Span], Found]) -> Iterator[Found]:
         """The results of `work_on` for each share, in their order, as they come; uses several threads."""
@@ -250,7 +238,6 @@ def sample_of(
         rows.to_end,
         rows.results,
         rows.scores,
-        *(np.flatnonzero(rows.roles == role) for role in (Role.ATTACK, Role.CURVE, Role.CHANCES)),
         sample_weight.astype(np.float32),
         is_validation.astype(np.bool_, copy=False),
         np.float32(target.share) * rows.results,
@@ -343,76 +330,13 @@ class Sums:
         return self.errors()[VALID]
 
 
-class Scales(NamedTuple):
-    """The weights at each stage, float32[STAGES, terms]: `plain` over FEATURE_SCALE, 0 for other terms, and `all`."""
-
-    plain: np.ndarray
-    all: np.ndarray
-
-
-class Parts(NamedTuple):
-    """What the score of a row comes from, float32: both attacks on kings, the lead, and by what share of it is left."""
-
-    by_white: np.float32
-    by_black: np.float32
-    lead: np.float32
-    left: np.float32
-
-
 @kernel
-def of_white(packed):
-    """White's count in a feature of a term that is not plain; see `positions.factors_of`."""
-    return np.float32(packed & (positions.PACKED - 1))
-
-
-@kernel
-def of_black(packed):
-    """Black's count in such a feature."""
-    return np.float32(packed // positions.PACKED)
-
-
-@kernel
-def parts_of(sample, scales, row):
-    """The `Parts` of a row."""
-    features, plain, numbers = sample.features[row], scales.plain[sample.stage[row]], scales.all[sample.stage[row]]
-    lead, by_white, by_black, percent = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-    for index in range(len(features)):
-        lead += np.float32(features[index]) * plain[index]
-    for index in sample.attack:
-        by_white += of_white(features[index]) * numbers[index]
-        by_black += of_black(features[index]) * numbers[index]
-    lead += by_white - by_black
-    for index in sample.curve:
-        lead += numbers[index] * np.float32(curve_count(by_white) - curve_count(by_black))
-    for index in sample.chances:
-        percent += numbers[index] * (of_white(features[index]) if lead > 0 else of_black(features[index]))
-    return Parts(by_white, by_black, lead, max(ONE + percent / np.float32(100), np.float32(0)))
-
-
-@kernel
-def score_of(sample, scales, row):
-    """The score of a row in centipawns, float32."""
-    parts = parts_of(sample, scales, row)
-    return parts.lead * parts.left
-
-
-@kernel
-def derive(sample, scales, row, parts, derivatives):
-    """Fill float32[terms] with the derivatives of the score of a row by the weights, times FEATURE_SCALE."""
-    features, left = sample.features[row], parts.left
-    for index in range(len(features)):
-        derivatives[index] = left * np.float32(features[index])
-    scaled = np.float32(positions.FEATURE_SCALE) * left
-    for place in sample.curve:
-        twice = np.float32(2 / CURVE_UNIT**2) * scales.all[sample.stage[row], place]
-        bent_white, bent_black = ONE + twice * max(parts.by_white, 0), ONE + twice * max(parts.by_black, 0)
-        for index in sample.attack:
-            own, other = of_white(features[index]), of_black(features[index])
-            derivatives[index] = scaled * (bent_white * own - bent_black * other)
-        derivatives[place] = scaled * np.float32(curve_count(parts.by_white) - curve_count(parts.by_black))
-    percent = np.float32(positions.FEATURE_SCALE / 100) * parts.lead if left > 0 else np.float32(0)
-    for index in sample.chances:
-        derivatives[index] = percent * (of_white(features[index]) if parts.lead > 0 else of_black(features[index]))
+def score_of(row, scales):
+    """The score of a row, int16[terms], in centipawns; `scales`, float32[terms], are the weights at its stage."""
+    score = np.float32(0)
+    for index in range(len(row)):
+        score += np.float32(row[index]) * scales[index]
+    return score
 
 
 @kernel
@@ -455,18 +379,16 @@ def slope_and_residual(z, label):
 
 
 @entry
-def _sum_block(sample, scales, inverse_k, first, last, rows, factors, gradient, sums):
+def _sum_block(sample, scales, inverse_k, first, last, factors, gradient, sums):
     """Add rows first..last to `sums`, float64[9], in the order of the fields of Sums, and to `gradient`, by stage.
 
-    `rows` are theirs, or get their derivatives where the set is not plain. Each times its factor is a row of X in
-    `Sums`, before its phases: `factors`, float32[last - first], get these, 0 outside the training set. `gradient`,
-    float64[STAGES, terms], may have no rows.
+    Each row times its factor is a row of X in `Sums`, before its phases: `factors`, float32[last - first], get these, 0
+    outside the training set. `gradient`, float64[STAGES, terms], may have no rows.
     """
-    is_plain, terms = len(sample.curve) + len(sample.chances) == 0, gradient.shape[1]
+    terms = scales.shape[1]
     for row in range(first, last):
         weight, label, stage = weight_of(sample, row), label_of(sample, row), sample.stage[row]
-        parts = parts_of(sample, scales, row)
-        score = parts.lead * parts.left
+        score = score_of(sample.features[row], scales[stage])
         side = 1 if sample.is_validation[row] else 0
         z = inverse_k * score
         sums[side] += weight * loss_of(z, label)
@@ -481,33 +403,21 @@ def _sum_block(sample, scales, inverse_k, first, last, rows, factors, gradient, 
         sums[8] += weight * (slope * score) ** 2
         if len(gradient):
             pull = weight * slope * residual
-            if not is_plain:
-                derive(sample, scales, row, parts, rows[row - first])
             for index in range(terms):
-                gradient[stage, index] += pull * np.float32(rows[row - first, index])
+                gradient[stage, index] += pull * np.float32(sample.features[row, index])
         factors[row - first] = math.sqrt(weight) * slope
 
 
-def scales_of(sample: Sample, weights: np.ndarray) -> Scales:
-    """The weights as rows of the sample are multiplied with them."""
-    numbers = by_stage(weights, sample.terms).astype(np.float32)
-    plain = by_stage(weights, sample.terms) / positions.FEATURE_SCALE
-    plain[:, np.concatenate([sample.attack, sample.curve, sample.chances])] = 0
-    return Scales(plain.astype(np.float32), numbers)
-
-
-def room_for_rows(sample: Sample, first: int, last: int) -> np.ndarray:
-    """What `derive` fills for some rows; the rows themselves where the set is plain."""
-    if sample.is_plain:
-        return sample.features[first:last]
-    return np.empty((last - first, sample.terms), dtype=np.float32)
+def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
+    """The weights at each stage, divided by FEATURE_SCALE: float32[STAGES, terms]."""
+    return np.asarray(by_stage(weights, terms) / positions.FEATURE_SCALE, dtype=np.float32)
 
 
 def products_of(features: np.ndarray, stages: np.ndarray, factors: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """X^T X for some rows, float[columns, columns]; X has a column for each weight, as in `Sums`.
 
-    `features` int16 or float32[n, terms]; `stages` uint8[n]; `factors` float32[n], what each row is multiplied by;
-    `shares` float64[phases, STAGES], as `shares_of_phases` gives them.
+    `features` int16[n, terms]; `stages` uint8[n]; `factors` float32[n], what each row is multiplied by; `shares`
+    float64[phases, STAGES], as `shares_of_phases` gives them.
     """
     multiply = products_of_pairs if features.shape[1] >= MANY_TERMS else products_of_columns
     return multiply(features, factors, shares[:, stages].astype(np.float32))
@@ -556,17 +466,17 @@ def _add_pairs(features, factors, pairs, sums):
 
 def _sums_of_share(parameters: FitParameters, detail: Detail, stride: int, sample: Sample, span: Span) -> Sums:
     """A pass over a share."""
-    scales, columns = scales_of(sample, parameters.weights), len(parameters.weights)
+    scales, columns = scales_of(parameters.weights, sample.terms), len(parameters.weights)
     shares, factors = shares_of_phases(columns // sample.terms), np.empty(BLOCK, dtype=np.float32)
     gradient = np.zeros((STAGES if detail >= Detail.GRADIENT else 0, sample.terms))
     sums, products = np.zeros(9), np.zeros((columns, columns) if detail >= Detail.PRODUCTS else (0, 0))
     for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
         if number % stride == 0:
             last = min(start + BLOCK, span.last)
-            rows = room_for_rows(sample, start, last)
-            _sum_block(sample, scales, np.float32(parameters.inverse_k), start, last, rows, factors, gradient, sums)
+            _sum_block(sample, scales, np.float32(parameters.inverse_k), start, last, factors, gradient, sums)
             if detail >= Detail.PRODUCTS:
-                products += products_of(rows, sample.stage[start:last], factors[: last - start], shares)
+                mine, count = slice(start, last), last - start
+                products += products_of(sample.features[mine], sample.stage[mine], factors[:count], shares)
     squares, k_slope, k_curvature = (float(value) for value in sums[6:])
     by_weight = (shares[:, : len(gradient)] @ gradient).ravel()
     return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, by_weight, products)
@@ -585,12 +495,12 @@ def strides(sample: Sample) -> tuple[int, ...]:
 @entry
 def _scores(sample, scales, first, last, scores):
     for row in range(first, last):
-        scores[row] = score_of(sample, scales, row)
+        scores[row] = score_of(sample.features[row], scales[sample.stage[row]])
 
 
 def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
     """White's score in centipawns for each row, float32[n]."""
-    scores, scales = np.empty(sample.size, dtype=np.float32), scales_of(sample, weights)
+    scores, scales = np.empty(sample.size, dtype=np.float32), scales_of(weights, sample.terms)
     for _ in sample.each(lambda sample, span: _scores(sample, scales, span.first, span.last, scores)):
         pass
     return scores
@@ -601,7 +511,8 @@ def _errors_by_game(sample, scales, inverse_k, first, last, first_game, errors):
     for row in range(first, last):
         if sample.is_validation[row]:
             game = sample.game[row] - first_game
-            z = inverse_k * score_of(sample, scales, row)
+            score = score_of(sample.features[row], scales[sample.stage[row]])
+            z = inverse_k * score
             weight = weight_of(sample, row)
             errors[game, 0] += weight * loss_of(z, label_of(sample, row))
             errors[game, 1] += weight
@@ -610,7 +521,7 @@ def _errors_by_game(sample, scales, inverse_k, first, last, first_game, errors):
 def _errors_of_share(parameters: FitParameters, sample: Sample, span: Span) -> np.ndarray:
     """The errors of the games of a share, float64[games, 2]."""
     errors = np.zeros((span.last_game - span.first_game, 2))
-    scales, inverse_k = scales_of(sample, parameters.weights), np.float32(parameters.inverse_k)
+    scales, inverse_k = scales_of(parameters.weights, sample.terms), np.float32(parameters.inverse_k)
     _errors_by_game(sample, scales, inverse_k, span.first, span.last, span.first_game, errors)
     return errors
 
@@ -621,30 +532,27 @@ def errors_by_game(sample: Sample, parameters: FitParameters) -> np.ndarray:
 
 
 @entry
-def _gradients_by_game(sample, scales, inverse_k, first, last, first_game, rows, gradients):
+def _gradients_by_game(sample, scales, inverse_k, first, last, first_game, gradients):
     _, phases, terms = gradients.shape
-    is_plain = len(sample.curve) + len(sample.chances) == 0
     for row in range(first, last):
         if not sample.is_validation[row]:
             game = sample.game[row] - first_game
-            parts = parts_of(sample, scales, row)
-            if not is_plain:
-                derive(sample, scales, row, parts, rows[row - first])
-            slope, residual = slope_and_residual(inverse_k * parts.lead * parts.left, label_of(sample, row))
+            score = score_of(sample.features[row], scales[sample.stage[row]])
+            z = inverse_k * score
+            slope, residual = slope_and_residual(z, label_of(sample, row))
             factor = weight_of(sample, row) * slope * residual
             for phase in range(phases):
                 part = factor * share_of(sample.stage[row], phase, phases)
                 for index in range(terms):
-                    gradients[game, phase, index] += part * np.float32(rows[row - first, index])
+                    gradients[game, phase, index] += part * np.float32(sample.features[row, index])
 
 
 def _gradients_of_share(parameters: FitParameters, sample: Sample, span: Span) -> np.ndarray:
     """The summed products of the gradients of the games of a share."""
     columns, games = len(parameters.weights), span.last_game - span.first_game
     gradients = np.zeros((games, columns // sample.terms, sample.terms))
-    scales, inverse_k = scales_of(sample, parameters.weights), np.float32(parameters.inverse_k)
-    rows = room_for_rows(sample, span.first, span.last)
-    _gradients_by_game(sample, scales, inverse_k, span.first, span.last, span.first_game, rows, gradients)
+    scales, inverse_k = scales_of(parameters.weights, sample.terms), np.float32(parameters.inverse_k)
+    _gradients_by_game(sample, scales, inverse_k, span.first, span.last, span.first_game, gradients)
     by_game = gradients.reshape(games, columns)
     return np.asarray(by_game.T @ by_game)
 

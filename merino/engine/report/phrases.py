@@ -27,7 +27,6 @@ MIN_AHEAD = 3  # centipawns; less is no lead
 NOT_AHEAD = "Neither side is ahead."
 MIN_VALUE = 0.5  # centipawns; less is no material
 MIN_FACT = 5.0  # centipawns; facts that add less are not put into words
-MIN_SCALED = 0.1  # of a lead; by less it is not said to be scaled
 MAX_NAMED = 3  # facts of a side
 MAX_CHANGES = 4  # facts
 MAX_NAMED_IN_GROUP = 2  # facts of a group
@@ -193,7 +192,7 @@ def summarise(explanation: Explanation, record: np.ndarray) -> tuple[str, ...]:
         sentences.append(f"{registry.Group.MATERIAL.title} is level.")
     if said := largest_for_each_side(explanation, record):
         sentences.append(said)
-    return (*sentences, *_chances_sentence(explanation), *_rule_sentence(explanation))
+    return (*sentences, *_rule_sentence(explanation))
 
 
 def ending_sentence(outcome: Outcome) -> str:
@@ -202,17 +201,6 @@ def ending_sentence(outcome: Outcome) -> str:
     if outcome.winner is None:
         return f"The game is drawn: {ending}."
     return f"{fen.COLOUR_NAMES[not outcome.winner]} has won by {ending}."
-
-
-def _chances_sentence(explanation: Explanation) -> Iterable[str]:
-    """How the chances to win the lead change it, and by which terms most: "The lead counts 62%: pawns on one wing"."""
-    lines = explanation.of_group(registry.Group.CHANCES)
-    change = math.fsum(line.net for line in lines)
-    if abs(change) >= max(MIN_FACT, MIN_SCALED * abs(explanation.sum - change)):
-        causes = sorted((line for line in lines if line.net * change > 0), key=lambda line: -abs(line.net))
-        said = (_term(line.name).sentence.removesuffix(".") for line in causes[:MAX_NAMED_IN_GROUP])
-        share = abs(explanation.sum / (explanation.sum - change))  # no -0
-        yield f"The lead counts {share:.0%}: {'; '.join(text[0].lower() + text[1:] for text in said)}."
 
 
 def _rule_sentence(explanation: Explanation) -> Iterable[str]:
@@ -254,10 +242,10 @@ def _with_numbers(facts: Iterable[tuple[str, float]]) -> Iterator[tuple[str, flo
 
 
 def _groups(explanation: Explanation, board: chess.Board) -> Iterator[tuple[str, float]]:
-    """The groups that have sentences of facts, each with the largest that explain it."""
+    """The groups other than material, each with the largest facts that explain it."""
     for group in registry.Group:
         net = explanation.group_net(group)
-        if group not in (registry.Group.MATERIAL, registry.Group.CHANCES):
+        if group is not registry.Group.MATERIAL:
             facts = [text for text, cp in _stated(explanation, board, [group]) if cp * net >= MIN_FACT * abs(net)]
             named = f" ({'; '.join(facts[:MAX_NAMED_IN_GROUP])})" if facts else ""
             yield f"{group.title.lower()}{named} {_in_pawns(net)}", net

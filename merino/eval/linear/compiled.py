@@ -1,9 +1,8 @@
 """The compiled forms of a set of terms: its score in the search, its sum, and the counts of one side.
 
 score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and group
-multiplier; what the roles of terms (`registry.Role`) add to that is in `_whole_of` for one position, and for many in
-`counts_that_add_up`. All are made from the set, compiled once for it, and called through their addresses, so that code
-which uses a set is compiled for all of them together.
+multiplier. All are made from the set, compiled once for it, and called through their addresses, so that code which
+uses a set is compiled for all of them together.
 """
 
 import re
@@ -81,7 +80,7 @@ def _for_each_term(
     arguments: str,
     of_term: str,
     of_table: str,
-    wanted: Callable[[registry.Term | registry.TermTable, registry.Role], bool] = lambda *_: True,
+    wanted: Callable[[registry.Term | registry.TermTable], bool] = lambda _: True,
     **names: Any,
 ) -> Any:
     """A kernel (arguments, total) -> total, with a line for each wanted term or table in order, which changes `total`.
@@ -90,8 +89,8 @@ def _for_each_term(
     {multiplier} and {count}, which counts it, are the term's. The lines may use `names`. numba compiles them in half
     the time of a loop over the functions that count, which it would unroll itself.
     """
-    lines, known, roles = [f"def each_term({arguments}, total):"], names, registry.roles_of(terms)
-    for each, places in filter(lambda pair: wanted(pair[0], roles[pair[1].start]), terms.to_read()):
+    lines, known = [f"def each_term({arguments}, total):"], names
+    for each, places in filter(lambda pair: wanted(pair[0]), terms.to_read()):
         name, is_term = f"count_{places.start}", isinstance(each, registry.Term)
         known[name] = _count_of(each)
         filled = (of_term if is_term else of_table).format(
@@ -141,44 +140,6 @@ def phase_shares(side_view):
     return 1.0, middlegame, 1.0 - middlegame
 
 
-def _whole_of(terms: registry.TermSet, weighed_at: Any) -> Any:
-    """A kernel (views of both sides, weights, the plain sum) -> White's score, by the roles of the terms."""
-    roles = registry.roles_of(terms)
-    if set(roles) <= {registry.Role.PLAIN}:
-
-        @kernel
-        def plain_sum(white, black, weights, plain):
-            return plain
-
-        return plain_sum
-    lines = (
-        "view, weights",
-        "total += weights[{index}] * {multiplier} * {count}(view)",
-        "total += {multiplier} * {count}(view, weighed_at, (weights, {index}, {size}))",
-    )
-    attack_of, chances_of = (
-        _for_each_term(terms, *lines, lambda _, role, wanted=wanted: role == wanted, weighed_at=weighed_at)
-        for wanted in (registry.Role.ATTACK, registry.Role.CHANCES)
-    )
-    curve = roles.index(registry.Role.CURVE) if registry.Role.CURVE in roles else 0  # without one no attack is not 0
-
-    @kernel
-    def whole(white, black, weights, plain):
-        by_white, by_black = attack_of(white, weights, 0.0), attack_of(black, weights, 0.0)
-        bent = weights[curve] * (curve_count(by_white) - curve_count(by_black))
-        lead = plain + (by_white - by_black) + bent
-        percent = chances_of(white, weights, 0.0) if lead > 0 else chances_of(black, weights, 0.0)
-        return lead * max(1 + percent / 100, 0.0)
-
-    return whole
-
-
-@kernel
-def curve_count(attack):
-    """What the CURVE counts for an attack on the king that adds up to so many centipawns."""
-    return (max(attack, 0.0) / registry.CURVE_UNIT) ** 2
-
-
 @cache
 def _kernels_of(terms: registry.TermSet) -> tuple[Any, Any]:
     """Kernels -> White's score before rules and rounding, float64, by `weights` of the position's stage.
@@ -192,21 +153,16 @@ def _kernels_of(terms: registry.TermSet) -> tuple[Any, Any]:
         "total += {multiplier} * ({count}(white, weighed_at, (weights, {index}, {size})) - "
         "{count}(black, weighed_at, (weights, {index}, {size})))",
     )
-    weighed_at, views, plain = _weighed_inside if terms.version else _weighed_at, terms.views, registry.Role.PLAIN
-
-    def sum_of(wanted: Callable[[registry.Term | registry.TermTable, registry.Role], bool]) -> Any:
-        return _for_each_term(terms, *lines, wanted, weighed_at=weighed_at)
-
-    by_pawns = sum_of(lambda each, role: each.pawns_and_kings and role == plain)
-    by_others = sum_of(lambda each, role: not each.pawns_and_kings and role == plain)
-    whole = _whole_of(terms, weighed_at)
+    weighed_at, views = _weighed_inside if terms.version else _weighed_at, terms.views
+    by_pawns = _for_each_term(terms, *lines, lambda each: each.pawns_and_kings, weighed_at=weighed_at)
+    by_others = _for_each_term(terms, *lines, lambda each: not each.pawns_and_kings, weighed_at=weighed_at)
 
     @kernel
     def weighted_sum(position, weights):
         white, black = views(position)
         white_shares, black_shares = phase_shares(white), phase_shares(black)
         pawns = by_pawns(white, black, white_shares, black_shares, weights, 0.0)
-        return whole(white, black, weights, pawns + by_others(white, black, white_shares, black_shares, weights, 0.0))
+        return pawns + by_others(white, black, white_shares, black_shares, weights, 0.0)
 
     @kernel
     def remembered_sum(position, stage, weights, pawn_table):
@@ -217,8 +173,7 @@ def _kernels_of(terms: registry.TermSet) -> tuple[Any, Any]:
         place = place_of_pawns(key)
         if keys[place] != key:
             keys[place], scores[place] = key, by_pawns(white, black, white_shares, black_shares, weights, 0.0)
-        others = by_others(white, black, white_shares, black_shares, weights, 0.0)
-        return whole(white, black, weights, scores[place] + others)
+        return scores[place] + by_others(white, black, white_shares, black_shares, weights, 0.0)
 
     return weighted_sum, remembered_sum
 
@@ -354,28 +309,6 @@ def counts_of(positions: np.ndarray, terms: registry.TermSet = registry.TERMS) -
     return counts
 
 
-def counts_that_add_up(counts: np.ndarray, numbers: np.ndarray, terms: registry.TermSet) -> np.ndarray:
-    """Counts that give the score when multiplied by weights, float64[n, 2, terms], whatever the roles of the terms.
-
-    `counts` are those of `counts_of`, `numbers`, float64[n, terms], the weights at the stage of each position. The
-    CURVE counts what its square comes to, and CHANCES the hundredths of the lead of all others.
-    """
-    roles = np.array(registry.roles_of(terms))
-    attack, curve, chances = (roles == role for role in registry.Role if role != registry.Role.PLAIN)
-    if not (curve | chances).any():
-        return counts
-    found, rows = np.where(chances, 0.0, counts), np.arange(len(counts))
-    sums = (counts * numbers[:, None])[:, :, attack].sum(axis=2)
-    found[:, :, curve] = ((np.maximum(sums, 0) / registry.CURVE_UNIT) ** 2)[:, :, None]
-    lead = ((found[:, 0] - found[:, 1]) * numbers).sum(axis=1)
-    ahead = np.where(lead > 0, 0, 1)
-    own = np.where(chances, counts[rows, ahead], 0.0)
-    percent = (own * numbers).sum(axis=1)
-    left = np.where(percent < -100, -100 / np.minimum(percent, -100), 1)  # a lead shrinks to 0 at most
-    found[rows, ahead] += own * (np.abs(lead) / 100 * left)[:, None]
-    return found
-
-
 def features_of(positions: np.ndarray, terms: registry.TermSet = registry.TERMS) -> np.ndarray:
     """Rows of features, float64[n, terms], White minus Black: row @ weights of one phase is White's score."""
     counts = counts_of(positions, terms)
@@ -391,6 +324,7 @@ def stages_of(positions: np.ndarray) -> np.ndarray:
 
 def white_scores_of(positions: np.ndarray, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> np.ndarray:
     """White's scores of POSITION[n] before draw rules and rounding, float64[n]."""
-    numbers = phases.by_stage(weights, len(terms))[stages_of(positions)]
-    counts = counts_that_add_up(counts_of(positions, terms), numbers, terms)
-    return np.asarray(((counts[:, 0] - counts[:, 1]) * numbers).sum(axis=1))
+    features = features_of(positions, terms)
+    if phases.phases_of(weights, len(terms)) == 1:
+        return np.asarray(features @ weights)
+    return np.asarray((features * phases.by_stage(weights, len(terms))[stages_of(positions)]).sum(axis=1))

@@ -11,8 +11,7 @@ attributed  what this piece adds to the terms of its own side: how much less eac
 
 What two pieces earn only together, such as the bishop pair or a guarded outpost, is attributed to each of them in
 full. The shared remainder corrects for that, term by term, so that it and the attributed values add up to the
-evaluation. The curve of an attack on the king and the chances to win a lead are shared by all pieces. All counts are
-those of the term definitions; there is no second list of terms here.
+evaluation. All counts are those of the term definitions; there is no second list of terms here.
 """
 
 import math
@@ -34,9 +33,8 @@ def lines_of(record: np.ndarray, weights: np.ndarray, terms: registry.TermSet) -
 
     A table has a weight of 1, so its counts are the centipawns that its cells come to.
     """
-    values = np.transpose(phases.halves(weights, len(terms)))
+    counts, values = compiled.counts_of(record, terms)[0], np.transpose(phases.halves(weights, len(terms)))
     numbers = phases.by_stage(weights, len(terms))[int(compiled.stages_of(record)[0])]
-    counts = compiled.counts_that_add_up(compiled.counts_of(record, terms), numbers[None], terms)[0]
     lines = []
     for each, at in terms.to_read():
         number, first = at.start + 1, at.start
@@ -105,14 +103,9 @@ def attributed_of(positions: np.ndarray, weights: np.ndarray, terms: registry.Te
 
     `weights` is float64[STAGES, terms], those of each stage of the game.
     """
-    values, of_pieces = np.zeros((len(positions), 64)), np.where(_are_shared(terms), 0.0, weights)
-    _attribute(compiled.addresses_of(terms).side_counts, positions, of_pieces, values)
+    values = np.zeros((len(positions), 64))
+    _attribute(compiled.addresses_of(terms).side_counts, positions, weights, values)
     return values
-
-
-def _are_shared(terms: registry.TermSet) -> np.ndarray:
-    """Which terms no piece has a part of, bool[terms]; the counts of the CURVE are 0 before weights bend it."""
-    return np.array(registry.roles_of(terms)) == registry.Role.CHANCES
 
 
 def with_credits(values: PieceValues, record: np.ndarray, weights: np.ndarray, terms: registry.TermSet) -> PieceValues:
@@ -122,15 +115,13 @@ def with_credits(values: PieceValues, record: np.ndarray, weights: np.ndarray, t
     """
     numbers, credited = weights[int(compiled.stages_of(record)[0])], np.zeros((64, len(terms)))
     _credit_pieces(compiled.addresses_of(terms).side_counts, record, credited)
-    credited[:, _are_shared(terms)] = 0.0
     pieces, pawn = [], numbers[registry.PAWN_VALUE]
     for piece in values.pieces:
         own = _credits(credited[piece.square], numbers, terms)
         relative = None if piece.removal is None or not pawn else piece.removal / pawn
         attributed = math.fsum(credit.cp for credit in own)
         pieces.append(replace(piece, relative=relative, attributed=attributed, credits=own))
-    ((white, black),) = compiled.counts_that_add_up(compiled.counts_of(record, terms), numbers[None], terms)
-    net = white - black - np.where(record[0]["board"] >= BLACK_PIECE, -1.0, 1.0) @ credited
+    net = compiled.features_of(record, terms)[0] - np.where(record[0]["board"] >= BLACK_PIECE, -1.0, 1.0) @ credited
     return PieceValues(values.explanation, tuple(pieces), _credits(net, numbers, terms))
 
 

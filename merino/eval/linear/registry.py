@@ -20,9 +20,7 @@ class Group(Enum):
     BOARD_CONTROL = ("Board control", 1.2)
     MOBILITY = ("Mobility", 0.8)
     KING_SAFETY = ("King safety", 1.0)
-    KING_ATTACK = ("Attack on the king", 1.0)
     THREATS = ("Threats", 1.0)
-    CHANCES = ("Winning chances", 1.0)
 
     def __init__(self, title: str, multiplier: float) -> None:
         self.title = title
@@ -35,26 +33,6 @@ class Phase(IntEnum):
     ALWAYS = 0
     MIDDLEGAME = 1
     ENDGAME = 2
-
-
-class Role(IntEnum):
-    """How a term becomes centipawns, where it is not by weight times count.
-
-    The terms of the group KING_ATTACK are an ATTACK in a set with a CURVE: they add up to a side's attack on the king,
-    which counts itself, and if it is above 0 its square, too, over CURVE_UNIT squared times the weight of the CURVE. So
-    pieces that attack together are worth more. The weights of the group CHANCES are percents of the sum of all else,
-    by which it grows or shrinks, down to 0: the counts of the side ahead decide. ATTACK and CHANCES count whole numbers
-    from 0 to 127.
-    """
-
-    PLAIN = 0
-    ATTACK = 1
-    CURVE = 2
-    CHANCES = 3
-
-
-CURVE = "KingAttackCurve"  # the name of the term with the role CURVE
-CURVE_UNIT = 100.0  # centipawns
 
 
 @dataclass(frozen=True)
@@ -109,14 +87,6 @@ def to_read(terms: Sequence[Term]) -> Iterator[tuple[Term | TermTable, slice]]:
         last = first + (1 if table is None else len(table.cells))
         yield table or terms[first], slice(first, last)
         first = last
-
-
-def roles_of(terms: Sequence[Term]) -> list[Role]:
-    """The role of each term of a set."""
-    of_groups = {Group.CHANCES: Role.CHANCES}
-    if any(term.name == CURVE for term in terms):
-        of_groups[Group.KING_ATTACK] = Role.ATTACK
-    return [Role.CURVE if term.name == CURVE else of_groups.get(term.group, Role.PLAIN) for term in terms]
 
 
 class TermSet(Sequence[Term]):

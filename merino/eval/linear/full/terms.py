@@ -22,16 +22,13 @@ from merino.core.board.bitboard import (
 )
 from merino.core.compiled.jit import kernel
 from merino.eval.linear.full.view import EITHER, LAST_REACH, REACH_BITS, TERMS, UNLIMITED, WORTH, enemies, enemy_pieces
-from merino.eval.linear.registry import CURVE, Group
-from merino.eval.linear.view import DISTANCES, cell_total, parabola, passed_sum, squares
+from merino.eval.linear.registry import Group
+from merino.eval.linear.view import DISTANCES, cell_total, parabola, passed_sum
 
 term, table = TERMS.term, TERMS.table
 
 # Terms that count pieces.
 
-KINDS_OF_PIECES = ("pawn", "knight", "bishop", "rook", "queen")
-TOGETHER = tuple(f"{first}_{second}" for n, first in enumerate(KINDS_OF_PIECES) for second in KINDS_OF_PIECES[: n + 1])
-AGAINST = tuple(f"{first}_{second}" for n, first in enumerate(KINDS_OF_PIECES) for second in KINDS_OF_PIECES[:n])
 NEUTRAL_PAWNS = 5  # with more pawns knights gain, with fewer rooks
 
 
@@ -81,44 +78,6 @@ def knight_pawns(view):
 def rook_pawns(view):
     """A rook, for each friendly pawn beyond five; with fewer pawns it counts for its side."""
     return popcount(view.rooks) * (popcount(view.pawns) - NEUTRAL_PAWNS)
-
-
-@kernel
-def _numbers(view):
-    """How many pawns, knights, bishops, rooks and queens a side has."""
-    others = popcount(view.knights), popcount(view.bishops), popcount(view.rooks), popcount(view.queens)
-    return popcount(view.pawns), *others
-
-
-@kernel
-def _enemy_numbers(view):
-    """How many of them the enemy has."""
-    bishops, queens = popcount(view.enemy_bishops), popcount(view.enemy_queens)
-    knights = popcount(view.enemy_minors) - bishops
-    return popcount(view.enemy_pawns), knights, bishops, popcount(view.enemy_rooks), queens
-
-
-@table("Together", Group.MATERIAL, EITHER, TOGETHER, 0)
-def together(view, at, cells):
-    """Two pieces of a side, by their kinds: each pair of them."""
-    total, cell, own = 0.0, 0, _numbers(view)
-    for first in range(5):
-        for second in range(first + 1):
-            pairs = own[first] * (own[first] - 1) // 2 if first == second else own[first] * own[second]
-            total += at(cells, cell, pairs)
-            cell += 1
-    return total
-
-
-@table("Against", Group.MATERIAL, EITHER, AGAINST, 0)
-def against(view, at, cells):
-    """A piece of a side and a lesser one of the enemy, by their kinds: each pair of them."""
-    total, cell, own, enemy = 0.0, 0, _numbers(view), _enemy_numbers(view)
-    for first in range(1, 5):
-        for second in range(first):
-            total += at(cells, cell, own[first] * enemy[second])
-            cell += 1
-    return total
 
 
 @term("Tempo", Group.BOARD_CONTROL, EITHER)
@@ -283,8 +242,6 @@ def passed_square(view):
 # Terms that count good places of pieces and how far they reach.
 
 OUTPOST_RANKS = RANKS[3] | RANKS[4] | RANKS[5]
-LONG_DIAGONALS = squares(*(f"{file}{rank}" for n, file in enumerate("abcdefgh") for rank in (n + 1, 8 - n)))
-CENTRE = squares("d4", "e4", "d5", "e5")
 SPACE = (RANKS[1] | RANKS[2] | RANKS[3]) & (FILES[2] | FILES[3] | FILES[4] | FILES[5])
 
 
@@ -320,25 +277,6 @@ def knight_reach(view):
 def bishop_outpost(view):
     """A bishop on ranks 4 to 6 that a friendly pawn guards and no enemy pawn can ever attack."""
     return popcount(view.bishops & _outposts(view))
-
-
-@term("BishopPawns", Group.BOARD_CONTROL, EITHER, sign=-1, default=0)
-def bishop_pawns(view):
-    """A friendly pawn on the colour of a bishop, for each of them."""
-    dark, light = view.bishops & DARK_SQUARES, view.bishops & ~DARK_SQUARES
-    by_dark, by_light = view.pawns & DARK_SQUARES, view.pawns & ~DARK_SQUARES
-    return popcount(dark) * popcount(by_dark) + popcount(light) * popcount(by_light)
-
-
-@term("BishopLongDiagonal", Group.BOARD_CONTROL, EITHER, default=0)
-def bishop_long_diagonal(view):
-    """A bishop that sees both central squares of a long diagonal through all but pawns."""
-    total, bishops = 0, view.bishops & LONG_DIAGONALS
-    while bishops:
-        seen = bishop_attacks(lsb(bishops), view.pawns | view.enemy_pawns) | bit(lsb(bishops))
-        total += 1 if popcount(seen & CENTRE) >= 2 else 0
-        bishops &= bishops - ONE
-    return total
 
 
 @term("MinorBehindPawn", Group.BOARD_CONTROL, EITHER)
@@ -483,19 +421,6 @@ def queen_from_king(view, at, cells):
 
 # Terms that count what may be taken, and which squares are contested.
 
-
-@kernel
-def _own_pieces(view):
-    """The squares of the own side's pawns and pieces."""
-    return view.pawns | view.knights | view.bishops | view.rooks | view.queens | bit(view.king)
-
-
-@kernel
-def _unguarded(view):
-    """Squares from which a check is safe: the enemy does not attack them and no own piece is there."""
-    return ~(view.enemy_attacked | _own_pieces(view))
-
-
 GUARDS = ("loose", "guarded", "by_pawn")  # of a target: nobody, a piece or king but no pawn, or a pawn
 TARGETS = (*(f"{kind}_{guard}" for kind in ("minor", "rook", "queen") for guard in GUARDS), "pawn_loose")
 LOOSE_PAWN = len(TARGETS) - 1
@@ -580,24 +505,6 @@ def hanging(view):
     return popcount(view.own.attacked & enemy_pieces(view) & ~view.enemy_attacked)
 
 
-@term("QueenHitByKnight", Group.THREATS, EITHER, default=0)
-def queen_hit_by_knight(view):
-    """A square that the enemy does not attack, from which a knight would attack his queen, if he has one only."""
-    if popcount(view.enemy_queens) != 1:
-        return 0
-    return popcount(KNIGHT_ATTACKS[lsb(view.enemy_queens)] & view.own.by_knights & _unguarded(view))
-
-
-@term("QueenHitBySlider", Group.THREATS, EITHER, default=0)
-def queen_hit_by_slider(view):
-    """A square that two pieces attack, but no enemy pawn, from which a bishop or rook would attack his only queen."""
-    if popcount(view.enemy_queens) != 1:
-        return 0
-    queen, free = lsb(view.enemy_queens), view.own.attacked_twice & ~view.enemy_by_pawns & ~_own_pieces(view)
-    by_bishops = bishop_attacks(queen, view.occupied) & view.own.by_bishops
-    return popcount((by_bishops | rook_attacks(queen, view.occupied) & view.own.by_rooks) & free)
-
-
 @term("Contested", Group.BOARD_CONTROL, EITHER)
 def contested(view):
     """A square that both sides attack, and no enemy pawn."""
@@ -610,9 +517,12 @@ def controlled(view):
     return popcount(view.own.attacked & ~view.enemy_attacked)
 
 
-# Terms that count the safety of the own king, and what is near the enemy's.
+# Terms that count the safety of the own king and the attack on the enemy's.
 
+MIN_UNITS, MAX_UNITS, UNITS_A_CELL = 6, 30, 3  # of an attack on the king; more count as so many
+CHECK = 3  # units that a safe check adds
 TROPISM = np.array([parabola(distance, 7, 0, 1, 1) for distance in range(8)])
+UNITS = tuple(map(str, range(MIN_UNITS, MAX_UNITS + 1, UNITS_A_CELL)))
 RANK_NAMES = ("none", *(f"rank{rank}" for rank in range(2, 8)))
 OF_FILE = len(RANK_NAMES)
 SHELTER = tuple(f"{file}_{rank}" for file in "abcd" for rank in RANK_NAMES)
@@ -637,6 +547,60 @@ def _files_of(king):
 def _place(file, rank):
     """The cell of SHELTER for a file and the rank of the nearest pawn on it."""
     return OF_FILE * min(file, 7 - file) + rank
+
+
+@kernel
+def _unguarded(view):
+    """Squares from which a check is safe: the enemy does not attack them and no own piece is there."""
+    own = view.pawns | view.knights | view.bishops | view.rooks | view.queens | bit(view.king)
+    return ~(view.enemy_attacked | own)
+
+
+@term("KingRing", Group.KING_SAFETY, EITHER)
+def king_ring(view):
+    """A square next to the enemy king, for each piece that attacks it."""
+    return view.own.ring_hits
+
+
+@term("KingRingWeak", Group.KING_SAFETY, EITHER)
+def king_ring_weak(view):
+    """A square next to the enemy king that is attacked and that only the king guards."""
+    return popcount(KING_ATTACKS[view.enemy_king] & view.own.attacked & ~view.enemy_attacked_twice)
+
+
+@term("SafeKnightCheck", Group.KING_SAFETY, EITHER)
+def safe_knight_check(view):
+    """A square from which a knight could give check and where the enemy attacks nothing."""
+    return popcount(KNIGHT_ATTACKS[view.enemy_king] & view.own.by_knights & _unguarded(view))
+
+
+@term("SafeBishopCheck", Group.KING_SAFETY, EITHER)
+def safe_bishop_check(view):
+    """A square from which a bishop could give check and where the enemy attacks nothing."""
+    return popcount(bishop_attacks(view.enemy_king, view.occupied) & view.own.by_bishops & _unguarded(view))
+
+
+@term("SafeRookCheck", Group.KING_SAFETY, EITHER)
+def safe_rook_check(view):
+    """A square from which a rook could give check and where the enemy attacks nothing."""
+    return popcount(rook_attacks(view.enemy_king, view.occupied) & view.own.by_rooks & _unguarded(view))
+
+
+@term("SafeQueenCheck", Group.KING_SAFETY, EITHER)
+def safe_queen_check(view):
+    """A square from which a queen could give check and where the enemy attacks nothing."""
+    lines = queen_attacks(view.enemy_king, view.occupied)
+    return popcount(lines & view.own.by_queens & _unguarded(view))
+
+
+@table("KingAttack", Group.KING_SAFETY, UNLIMITED, UNITS)
+def king_attack(view, at, cells):
+    """An attack on the enemy king by two pieces or more, by a sum of attackers, squares and checks."""
+    if view.own.ring_attackers < 2:
+        return 0.0
+    checks = safe_knight_check(view) + safe_bishop_check(view) + safe_rook_check(view) + safe_queen_check(view)
+    units = view.own.ring_units + view.own.ring_hits + king_ring_weak(view) + CHECK * checks
+    return at(cells, (min(units, MAX_UNITS) - MIN_UNITS) // UNITS_A_CELL, 1.0)
 
 
 @term("QueenTropism", Group.KING_SAFETY, EITHER)
@@ -675,133 +639,3 @@ def king_flank(view):
     """No pawn of either side on the king's half of the board."""
     half = QUEENSIDE if bit(view.king) & QUEENSIDE != ZERO else ~QUEENSIDE
     return 1 if (view.pawns | view.enemy_pawns) & half == ZERO else 0
-
-
-# Terms of the attack on the enemy king. They add up, and the curve counts the square of the sum, too.
-
-MIN_UNITS, MAX_UNITS, UNITS_A_CELL = 6, 30, 3  # of an attack on the king; more count as so many
-CHECK = 3  # units that a safe check adds
-UNITS = tuple(map(str, range(MIN_UNITS, MAX_UNITS + 1, UNITS_A_CELL)))
-FIRST_OF_FLANK = (0, 0, 0, 2, 2, 4, 4, 4)  # of the four files of a king's flank, by his file
-FLANKS = np.array([0x0F0F0F0F0F000000 << FIRST_OF_FLANK[square & 7] for square in SQUARES], dtype=np.uint64)
-
-
-@term("KingRing", Group.KING_ATTACK, EITHER)
-def king_ring(view):
-    """A square next to the enemy king, for each piece that attacks it."""
-    return view.own.ring_hits
-
-
-@term("KingRingWeak", Group.KING_ATTACK, EITHER)
-def king_ring_weak(view):
-    """A square next to the enemy king that is attacked and that only the king guards."""
-    return popcount(KING_ATTACKS[view.enemy_king] & view.own.attacked & ~view.enemy_attacked_twice)
-
-
-@term("SafeKnightCheck", Group.KING_ATTACK, EITHER)
-def safe_knight_check(view):
-    """A square from which a knight could give check and where the enemy attacks nothing."""
-    return popcount(KNIGHT_ATTACKS[view.enemy_king] & view.own.by_knights & _unguarded(view))
-
-
-@term("SafeBishopCheck", Group.KING_ATTACK, EITHER)
-def safe_bishop_check(view):
-    """A square from which a bishop could give check and where the enemy attacks nothing."""
-    return popcount(bishop_attacks(view.enemy_king, view.occupied) & view.own.by_bishops & _unguarded(view))
-
-
-@term("SafeRookCheck", Group.KING_ATTACK, EITHER)
-def safe_rook_check(view):
-    """A square from which a rook could give check and where the enemy attacks nothing."""
-    return popcount(rook_attacks(view.enemy_king, view.occupied) & view.own.by_rooks & _unguarded(view))
-
-
-@term("SafeQueenCheck", Group.KING_ATTACK, EITHER)
-def safe_queen_check(view):
-    """A square from which a queen could give check and where the enemy attacks nothing."""
-    lines = queen_attacks(view.enemy_king, view.occupied)
-    return popcount(lines & view.own.by_queens & _unguarded(view))
-
-
-@table("KingAttack", Group.KING_ATTACK, UNLIMITED, UNITS)
-def king_attack(view, at, cells):
-    """An attack on the enemy king by two pieces or more, by a sum of attackers, squares and checks."""
-    if view.own.ring_attackers < 2:
-        return 0.0
-    checks = safe_knight_check(view) + safe_bishop_check(view) + safe_rook_check(view) + safe_queen_check(view)
-    units = view.own.ring_units + view.own.ring_hits + king_ring_weak(view) + CHECK * checks
-    return at(cells, (min(units, MAX_UNITS) - MIN_UNITS) // UNITS_A_CELL, 1.0)
-
-
-@table("KingFlankSquares", Group.KING_ATTACK, EITHER, ("attacked", "twice", "guarded"), default=0)
-def king_flank_squares(view, at, cells):
-    """A square on ranks 4 to 8 of the four files around the enemy king that is attacked, attacked twice, or guarded."""
-    flank = FLANKS[view.enemy_king]
-    total = at(cells, 0, popcount(flank & view.own.attacked)) + at(cells, 1, popcount(flank & view.own.attacked_twice))
-    return total + at(cells, 2, popcount(flank & view.enemy_attacked))
-
-
-@term(CURVE, Group.KING_ATTACK, EITHER, default=0)
-def king_attack_curve(view):
-    """The square of the whole attack on the enemy king, in centipawns over 100: what attacks together counts more."""
-    return 0  # it depends on the weights of all others of the group
-
-
-# Terms that say how likely a lead is to win: percents of the sum of all others, counted by the side ahead.
-
-PERCENT = (-100, 100)
-NUMBERS_OF_PAWNS = tuple(map(str, range(9)))
-KINDS = ("minor", "rook", "queen")
-
-
-@kernel
-def _most(minors, rooks, queens):
-    """The place in KINDS of the most valuable piece there is."""
-    return 2 if queens else 1 if rooks else 0
-
-
-@table("ChancesPawns", Group.CHANCES, PERCENT, NUMBERS_OF_PAWNS, default=0, pawns_and_kings=True)
-def chances_pawns(view, at, cells):
-    """The number of pawns of the side ahead."""
-    return at(cells, popcount(view.pawns), 1.0)
-
-
-@table("ChancesOppositeBishops", Group.CHANCES, PERCENT, ("knight", "rook", "queen"), default=0)
-def chances_opposite_bishops(view, at, cells):
-    """Bishops of opposite colours, one each, with other pieces on the board, by the most valuable of them."""
-    enemy = view.enemy_bishops
-    if popcount(view.bishops) != 1 or popcount(enemy) != 1 or popcount((view.bishops | enemy) & DARK_SQUARES) != 1:
-        return 0.0
-    others = view.knights | view.enemy_minors & ~enemy | view.rooks | view.enemy_rooks | view.queens | view.enemy_queens
-    most = _most(view.knights, view.rooks | view.enemy_rooks, view.queens | view.enemy_queens)
-    return at(cells, most, 1.0) if others else 0.0
-
-
-@table("ChancesEnding", Group.CHANCES, PERCENT, ("pawns", *KINDS), default=0)
-def chances_ending(view, at, cells):
-    """A pawn ending, or one with one piece of the same kind on each side."""
-    minors, rooks, queens = view.knights | view.bishops, view.rooks, view.queens
-    own, enemy = popcount(minors | rooks | queens), popcount(enemy_pieces(view))
-    if own > 1 or own != enemy:
-        return 0.0
-    kind, enemy_kind = _most(minors, rooks, queens), _most(view.enemy_minors, view.enemy_rooks, view.enemy_queens)
-    return at(cells, kind + 1 if own else 0, 1.0) if kind == enemy_kind else 0.0
-
-
-@term("ChancesOneWing", Group.CHANCES, PERCENT, sign=-1, default=0, pawns_and_kings=True)
-def chances_one_wing(view):
-    """Pawns on one wing only."""
-    pawns = view.pawns | view.enemy_pawns
-    return 1 if pawns & QUEENSIDE == ZERO or pawns & ~QUEENSIDE == ZERO else 0
-
-
-@term("ChancesAsymmetry", Group.CHANCES, PERCENT, default=0, pawns_and_kings=True)
-def chances_asymmetry(view):
-    """Files with pawns of one side only."""
-    return popcount((south_fill(view.pawns) ^ south_fill(view.enemy_pawns)) & U64(0xFF))
-
-
-@term("ChancesPassed", Group.CHANCES, PERCENT, default=0, pawns_and_kings=True)
-def chances_passed(view):
-    """Passed pawns of the side ahead."""
-    return popcount(view.passed)

@@ -72,7 +72,6 @@ class FullView(NamedTuple):
     queens: np.uint64
     king: np.int64  # square
     enemy_pawns: np.uint64
-    enemy_bishops: np.uint64
     enemy_minors: np.uint64
     enemy_rooks: np.uint64
     enemy_queens: np.uint64
@@ -181,7 +180,6 @@ def _joined(position, colour, side, own, enemy):
         queens=side.queens,
         king=side.king,
         enemy_pawns=side.enemy_pawns,
-        enemy_bishops=seen_by(colour, pieces_of(position, foe, BISHOP)),
         enemy_minors=seen_by(colour, pieces_of(position, foe, KNIGHT) | pieces_of(position, foe, BISHOP)),
         enemy_rooks=seen_by(colour, pieces_of(position, foe, ROOK)),
         enemy_queens=seen_by(colour, pieces_of(position, foe, QUEEN)),

@@ -26,8 +26,18 @@ from merino.app.explorer import channel, games, guard, routes, tasks
 from merino.app.explorer.app import FOLDER, create_app, version_of
 from merino.app.explorer.channel import MAX_UNREAD, Channel, Stop
 from merino.app.explorer.serving import listen
-from merino.app.explorer.state import Evaluations, Fields, GamesFile, NamedJudge, RequestError, Searchers, ServerState
+from merino.app.explorer.state import (
+    FIRST_PIECE,
+    Evaluations,
+    Fields,
+    GamesFile,
+    NamedJudge,
+    RequestError,
+    Searchers,
+    ServerState,
+)
 from merino.app.explorer.tasks import learn
+from merino.app.explorer.tree import MAX_TREES
 from merino.app.shell.commands import explorer as run_explorer
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
@@ -35,6 +45,7 @@ from merino.engine.report.schema import PositionReport
 from merino.engine.search import limits, strength
 from merino.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.eval.linear.registry import TERMS
+from merino.formats import pgn_games
 from merino.lab.people import drill, panel
 from merino.lab.people.panel import PRACTICES, review_exercise
 from merino.study.reporting import report_position
@@ -331,6 +342,14 @@ def test_the_file_of_the_command_line_is_read_as_it_is_listed(tmp_path: Path, na
         if name == "games.pgn":
             path.write_bytes(content[:-1])
             assert "has changed" in refused(page.get("/api/games"))
+
+
+def test_a_file_without_lines_is_read_no_farther_than_a_game_may_reach(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(pgn_games, "MAX_GAME_BYTES", 4 * FIRST_PIECE)
+    (path := tmp_path / "line.pgn").write_bytes(b"e4 " * 4 * FIRST_PIECE)
+    with GamesFile(path) as games:
+        piece = games.piece(0)
+    assert len(piece.text) == piece.next == 4 * FIRST_PIECE
 
 
 def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None:
@@ -810,6 +829,9 @@ def test_the_moves_of_games_are_counted_in_each_position_however_it_was_reached(
     assert {name: c4[name] for name in wanted} == wanted
     assert at(player="anna")["numbers"] == [1, 3] and at(player="ANNA", side="black")["numbers"] == []
     assert "no longer known" in refused(post(page, "tree", tree="other", fen=Position().fen()))
+    for _ in range(MAX_TREES):
+        answer_to(page, "tree/read", content=rest)
+    assert "no longer known" in refused(post(page, "tree", tree=last["tree"], fen=Position().fen()))
 
 
 def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -> None:

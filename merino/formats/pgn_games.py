@@ -497,7 +497,7 @@ def list_games(text: bytes, at: int = 0, goes_on: bool = False) -> tuple[list[Ga
     Moves are not read.
     """
     _, table, after = games_in(text, goes_on)
-    return list(_headers(text, table, at)), at + after
+    return list(headers_of(text, table, at)), at + after
 
 
 def games_in(text: bytes, goes_on: bool) -> tuple[np.ndarray, np.ndarray, int]:
@@ -512,7 +512,8 @@ def plain_value(value: str) -> str:
     return re.sub(r'\\(["\\])', r"\1", value)
 
 
-def _headers(text: bytes, table: np.ndarray, at: int) -> Iterator[GameHeader]:
+def headers_of(text: bytes, table: np.ndarray, at: int) -> Iterator[GameHeader]:
+    """The games that `games_in` finds in a text which begins at offset `at` of its file."""
     spans = table["tags"][:, _ROWS].tolist()
     games = zip(table["start"].tolist(), table["end"].tolist(), table["result"].tolist(), spans, strict=True)
     for start, end, result, values in games:

@@ -23,7 +23,7 @@ from merino.engine.tables.tablebase import in_words
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.linear import family, registry
 from merino.eval.linear.weights import active_file
-from merino.formats.pgn_games import list_games
+from merino.formats.pgn_games import headers_of, list_games
 from merino.learn.judging import load_record
 from merino.learn.procedure import RECORD_NAME, use_weights
 from merino.study import annotation, claims, reporting, text, verdicts
@@ -113,9 +113,9 @@ def opening(fields: Fields, _: ServerState) -> Message:
 def list_file(fields: Fields, state: ServerState) -> Message:
     """GET /api/games: some games of the file on the command line, from the offset `at`."""
     at = fields.number("at", 0, MAX_OFFSET) or 0
-    text, goes_on, done = state.games_file().piece(at)
-    games, after = list_games(text, at, goes_on)
-    return {"games": [vars(game) for game in games], "next": after if goes_on else None, "done": done}
+    piece = state.games_file().piece(at)
+    games = headers_of(piece.text, piece.table, at)
+    return {"games": [vars(game) for game in games], "next": piece.next, "done": piece.done}
 
 
 def list_text(fields: Fields, _: ServerState) -> Message:

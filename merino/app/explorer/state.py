@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Self, TypeVar, get_args, get_origin
+from typing import IO, Any, NamedTuple, Self, TypeVar, get_args, get_origin
+
+import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.common import errors, files, sealed
@@ -210,6 +212,20 @@ class NamedJudge:
             self._weaker.popitem()[1].close()
 
 
+class GamesPiece(NamedTuple):
+    """Some games of a file: a text, with its bytes and the games in it as `pgn_games.games_in` has them.
+
+    `next` is the offset of the game after them, None behind the last, and `done` the share of the file before that,
+    None for a pipe.
+    """
+
+    text: bytes
+    data: np.ndarray
+    table: np.ndarray
+    next: int | None
+    done: float | None
+
+
 class GamesFile:
     """A file of games, open while it is used as a context. Offsets are in its text, uncompressed.
 
@@ -246,23 +262,22 @@ class GamesFile:
 
     def check(self) -> None:
         """Raise SourceError if there is no game in the file."""
-        text, goes_on, _ = self.piece(0)
-        if not goes_on and not pgn_games.list_games(text)[0]:
+        piece = self.piece(0)
+        if piece.next is None and not len(piece.table):
             raise sources.SourceError(f"{sources.name_of(self._source.path, quoted=True)} holds no game")
 
-    def piece(self, at: int) -> tuple[bytes, bool, float | None]:
-        """The text from offset `at` on, where a game begins, with at least one whole game; and whether it goes on.
-
-        With it the share of the file before the game after those in it, None for a pipe.
-        """
+    def piece(self, at: int) -> GamesPiece:
+        """Some games from offset `at` on, where one begins; one at least, unless there is none in any game's length."""
         size = sources.CHUNK if at else FIRST_PIECE
         while True:
             text = self.text(at, size)
-            if len(text) < size:
-                return text, False, 1.0
-            *_, after = pgn_games.games_in(text, goes_on=True)
+            is_last = len(text) < size
+            goes_on = not is_last and size < pgn_games.MAX_GAME_BYTES
+            data, table, after = pgn_games.games_in(text, goes_on)
+            if is_last:
+                return GamesPiece(text, data, table, None, 1.0)
             if after:
-                return text, True, self._source.share(at + after)
+                return GamesPiece(text, data, table, at + after, self._source.share(at + after))
             size *= 2
 
     def text(self, at: int, size: int) -> bytes:

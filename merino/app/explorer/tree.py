@@ -104,20 +104,21 @@ def read_piece(fields: Fields, state: ServerState) -> Message:
 
     The piece is that of POST /api/games, or with `file` from offset `at` on of the file on the command line.
     """
-    at, done = fields.number("at", 0, MAX_OFFSET) or 0, None
+    at, after, done = fields.number("at", 0, MAX_OFFSET) or 0, None, None
     if fields.flag("file"):
-        text, goes_on, done = state.games_file().piece(at)
+        _, data, table, after, done = state.games_file().piece(at)
     else:
-        text, goes_on = fields.content(), fields.flag("more")
-    data, table, after = pgn_games.games_in(text, goes_on)
+        goes_on = fields.flag("more")
+        data, table, read = pgn_games.games_in(fields.content(), goes_on)
+        after = at + read if goes_on else None
     games = pgn_games.play_games(data, table, 2)
     with state.beginning:
         trees: dict[str, MoveTree] = state.kept.setdefault(TREES, {})
         name = fields.text("tree", "") or secrets.token_hex(6)
+        trees.setdefault(name, MoveTree()).add(games)
         while len(trees) > MAX_TREES:
             trees.pop(next(iter(trees)))
-        trees.setdefault(name, MoveTree()).add(games)
-    return {"tree": name, "next": at + after if goes_on else None, "done": done}
+    return {"tree": name, "next": after, "done": done}
 
 
 def moves_played(fields: Fields, state: ServerState) -> Message:

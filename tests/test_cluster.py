@@ -20,6 +20,7 @@ import pytest
 from distributed import Client, Security
 
 from merino.app.shell.cli import main
+from merino.core.common import about
 from merino.core.common.files import lock
 from merino.core.common.work import Needs, WorkError, threads
 from merino.eval.families import default, load_net
@@ -125,8 +126,7 @@ def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys
     scan = ["spsa", "scan", "razor_margin", "--values", "100", "--games", "2"]
     for name, words in (("match", ["match", "default", "default"]), ("spsa scan", scan)):
         assert main([*words, "--cluster", "local:2"]) == 1
-        heard = f"merino: {name}: --cluster needs the extra cluster: pip install 'merino-chess[cluster]'\n"
-        assert capsys.readouterr().err == heard
+        assert capsys.readouterr().err == f"merino: {name}: {about.needs('cluster', '--cluster')}\n"
 
 
 @pytest.mark.parametrize(

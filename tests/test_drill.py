@@ -20,6 +20,7 @@ import pytest
 from merino.app.shell.cli import main
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
+from merino.core.common import about
 from merino.core.common.sealed import from_json
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.families import default
@@ -244,7 +245,7 @@ def test_drill_without_its_extra_asks_nothing_and_says_what_to_install(tmp_path,
     monkeypatch.setitem(sys.modules, "fsrs", None)
     place, code = practise(tmp_path, monkeypatch, "Ra8")
     printed = capsys.readouterr()
-    assert code == 1 and "what is better?" not in printed.out and "pip install 'merino-chess[drill]'" in printed.err
+    assert code == 1 and "what is better?" not in printed.out and about.needs("drill", "practice") in printed.err
     assert drill.load_progress(place).cards == {}  # type: ignore[union-attr]
 
 

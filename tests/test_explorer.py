@@ -1056,7 +1056,7 @@ def command(*arguments: str) -> None:
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(MerinoError, match=r"^it needs uvicorn; .* pip install '.\[web\]'$"):
+    with pytest.raises(MerinoError, match=r"^the explorer needs the extra 'web': .*\[web\]'$"):
         command()
 
 

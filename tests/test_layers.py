@@ -62,6 +62,7 @@ OWN_FILES = {
     "lab.arrays:from_npz": "an archive in memory",
     "core.common.terminal:_give_up": "the null device",
     "core.common.terminal:open_closed_streams": "the null device",
+    "core.common.about:needs": "what the installer wrote of Merino",
     "core.compiled.cache:_source": "sources",
     "core.compiled.cache:_path_of": "sources",
     "core.compiled.cache:made_for": "the version of numba",

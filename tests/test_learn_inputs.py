@@ -155,11 +155,11 @@ def test_a_compressed_file_is_called_that(tmp_path, kind, compress):
 def test_zstandard_without_its_module_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "_zstd", lambda: None)
     (tmp_path / "games.pgn.zst").write_bytes(b"whatever")
-    with pytest.raises(SourceError, match=r"needs the extra zstd: pip install 'merino-chess\[zstd\]'"):
+    with pytest.raises(SourceError, match=r"games.pgn.zst' needs the extra 'zstd': .*\[zstd\]'"):
         read(tmp_path / "games.pgn.zst")
     out = tmp_path / "positions.bin.zst"
     with (
-        pytest.raises(SourceError, match=f"^'{re.escape(str(out))}' needs the extra zstd"),
+        pytest.raises(SourceError, match=f"^'{re.escape(str(out))}' needs the extra 'zstd'"),
         sources.writing_source(out),
     ):
         pass

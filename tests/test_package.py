@@ -3,6 +3,7 @@
 All but one test run it without compiling.
 """
 
+import json
 import os
 import platform
 import re
@@ -13,6 +14,7 @@ import tomllib
 import venv
 import zipfile
 from email.parser import Parser
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ import numpy
 import pytest
 
 import merino
+from merino.core.common import about
 from tools import make_bundle
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -213,3 +216,36 @@ def test_compiled_code_goes_to_the_folder_of_the_user(installed):
     assert installed.run("-c", least, command=[python], compiles=True).strip() == "((0.0, 0.0), 0.0)"
     (code,) = (installed.home / "cache").rglob("*.code")
     assert re.fullmatch("[0-9a-f]{16}", code.parent.name)
+
+
+@pytest.mark.parametrize(
+    ("left_by", "is_venv", "has_pip", "installed_from", "said"),
+    [
+        ("uv-receipt.toml", True, False, {"url": "file:///a%20b/m.whl"}, "uv tool install '/a b/m.whl[web]'"),
+        ("pipx_metadata.json", True, True, {"url": "file:///m"}, "pipx install --force '/m[web]'"),
+        ("pyvenv.cfg", True, False, {}, "uv pip install 'merino-chess[web]'"),
+        ("pyvenv.cfg", True, True, {"url": "file:///m", "dir_info": {"editable": True}}, "--editable '/m[web]'"),
+        ("pyvenv.cfg", True, True, None, f"-m pip install --editable '{Path(merino.__file__).parent.parent}[web]'"),
+        ("python3", False, False, {"url": "file:///m.whl"}, "a bundle cannot have"),
+    ],
+)
+def test_an_extra_is_added_by_what_installed_merino(
+    left_by: str, is_venv: bool, has_pip: bool, installed_from, said: str, tmp_path, monkeypatch
+) -> None:
+    class Installed:
+        @staticmethod
+        def read_text(name: str) -> str | None:
+            return json.dumps(installed_from) if installed_from else None
+
+    def distribution(name: str) -> type[Installed]:
+        if installed_from is None:
+            raise metadata.PackageNotFoundError(name)
+        return Installed
+
+    (tmp_path / left_by).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "base_prefix", "/usr" if is_venv else str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: has_pip or None)
+    monkeypatch.setattr(metadata, "distribution", distribution)
+    sentence = about.needs("web", "the explorer")
+    assert sentence.startswith("the explorer needs the extra 'web'") and said in sentence

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
+from merino.core.common import about
 from merino.formats.pgn_games import read_games
 from merino.formats.sources import LeftOut, SourceError
 from merino.lab.points import games, values
@@ -229,11 +230,13 @@ def test_the_score_graph_is_drawn(own: str, ending: str, beginning: bytes, tmp_p
 
 
 def test_without_matplotlib_a_picture_says_what_to_install(own: str, tmp_path, monkeypatch, capsys) -> None:
-    advice = "a picture needs matplotlib: install it (pip install matplotlib) or Merino with its extra 'plots'"
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("merino.lab.points.games.read_source", None)  # so that a game that is read ends the test
     assert main(["points", own, "--plot", str(tmp_path / "graph.png")]) == 1
-    assert capsys.readouterr().err == f"merino: points: nothing is done: {advice}, or leave out --plot\n"
+    assert (
+        capsys.readouterr().err
+        == f"merino: points: nothing is done: {about.needs('plots', 'a picture')}, or leave out --plot\n"
+    )
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(tmp_path, monkeypatch, capsys) -> None:

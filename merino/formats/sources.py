@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from merino.core.common import errors, files
+from merino.core.common import about, errors, files
 from merino.core.common.text import counted
 
 STANDARD_INPUT = Path("-")
@@ -134,7 +134,7 @@ def _zstd() -> ModuleType | None:
 def _zstd_file(file: Any, mode: str) -> Any:
     module = _zstd()
     if module is None:
-        raise SourceError(f"'{file.name}' needs the extra zstd: pip install 'merino-chess[zstd]'")
+        raise SourceError(about.needs("zstd", f"'{file.name}'"))
     return module.ZstdFile(file, mode)
 
 

@@ -19,7 +19,7 @@ from merino.core.board import position
 from merino.core.board.fen import FenError, parse_fen
 from merino.core.board.game import START_NAME
 from merino.core.board.perft import MAX_DEPTH, print_divide
-from merino.core.common import command, files, terminal
+from merino.core.common import about, command, files, terminal
 from merino.core.common.text import as_word, did_you_mean
 from merino.core.compiled.cache import keeps_code, places
 from merino.engine.notation.positions import take_position
@@ -261,10 +261,8 @@ def explorer(arguments: list[str]) -> int:
     parser.add_argument("--book", default="", metavar="FILE", help="Polyglot opening book, which Merino plays from")
     args = parser.parse_args(arguments)
     text, is_free, path = _to_begin_with(args.words)
-    if missing := [name for name in ("starlette", "uvicorn", "websockets") if find_spec(name) is None]:
-        raise command.CommandError(
-            f"it needs {missing[0]}; install Merino with the extra 'web', as in pip install '.[web]'"
-        )
+    if not all(map(find_spec, ("starlette", "uvicorn", "websockets"))):
+        raise command.CommandError(about.needs("web", "the explorer"))
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
     from merino.app.explorer.state import MAX_TEXT, GamesFile, NamedJudge, ServerState  # noqa: PLC0415
 

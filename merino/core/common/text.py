@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
+from merino.core.common import about
 from merino.core.common.errors import MerinoError
 
 _CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
@@ -129,9 +130,7 @@ def load_matplotlib() -> tuple[Any, ModuleType]:
         import matplotlib as style  # noqa: PLC0415 (heavy, and an extra)
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError as error:
-        raise PictureError(
-            "a picture needs matplotlib: install it (pip install matplotlib) or Merino with its extra 'plots'"
-        ) from error
+        raise PictureError(about.needs("plots", "a picture")) from error
     return Figure, style
 
 

@@ -18,6 +18,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from merino.core.common import about
 from merino.core.common.work import Needs, WorkError
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ HERE = {  # settings of Dask where all is on this machine: no dashboard, and no 
 
 
 FORMS = "tcp://HOST:PORT of a Dask scheduler, or local:N for N processes of this machine"
-_NEEDS_EXTRA = "--cluster needs the extra cluster: pip install 'merino-chess[cluster]'"
 _LOCAL = re.compile(r"local:(\d{1,4})", re.ASCII)
 _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|ws|wss)://)?(?:\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
 
@@ -123,7 +123,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ModuleNotFoundError as error:
-        raise WorkError(_NEEDS_EXTRA) from error
+        raise WorkError(about.needs("cluster", "--cluster")) from error
 
 
 def _silence_dask() -> None:
@@ -195,7 +195,7 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
                 )
                 cluster.scheduler.http_server.stop()  # which Dask starts in any case
         except ImportError as error:
-            raise WorkError(f"{_NEEDS_EXTRA} ({error})") from error
+            raise WorkError(f"{about.needs('cluster', '--cluster')} ({error})") from error
         except (OSError, RuntimeError, TimeoutError) as error:
             raise WorkError(f"{processes} processes could not be started: {error}") from error
         with cluster:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from merino.core.common import about
 from merino.eval.net import features, network
 from merino.lab.nets.gradient import Layout
 from merino.learn.request import TrainingError
@@ -113,7 +114,7 @@ def check_gpu(shape: network.Shape) -> Any:
 
     if not cuda.is_available():
         raise TrainingError(
-            "no NVIDIA graphics card can be used: it needs one, its driver, and pip install 'merino-chess[gpu]'"
+            f"no NVIDIA graphics card can be used: {about.needs('gpu', 'training on one, with its driver,')}"
         )
     from merino.lab.nets.gpu_kernels import MAX_ACTIVE  # noqa: PLC0415 (it needs CUDA)
 

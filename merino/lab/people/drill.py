@@ -24,7 +24,7 @@ import numpy as np
 from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
-from merino.core.common import files, sealed, work
+from merino.core.common import about, files, sealed, work
 from merino.core.common.text import counted
 from merino.engine.notation.san import move_number, named_moves, read_move, san
 from merino.engine.search import choice, limits
@@ -49,7 +49,6 @@ ATTEMPTS = 2  # at a move, before the solution is shown
 REPLY_NODES = 40_000  # of the search for what refutes a move
 _LEARNING, _REVIEW, _RELEARNING = 1, 2, 3  # states of a card, as FSRS numbers them
 _MEMORY = ((1e-3, 1e9), (1.0, 10.0))  # lowest and highest stability, in days, and difficulty of a card
-MISSING = "practice needs the extra drill: pip install 'merino-chess[drill]'"
 
 
 @dataclass(frozen=True)
@@ -283,7 +282,7 @@ def scheduling() -> ModuleType:
     try:
         return import_module("fsrs")
     except ImportError as error:
-        raise errors.StudyError(MISSING) from error
+        raise errors.StudyError(about.needs("drill", "practice")) from error
 
 
 def progress_file(games: Path) -> Path:

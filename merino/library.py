@@ -11,6 +11,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 import chess
+import chess.pgn
 import numpy as np
 
 from merino.core.board import bitboard, game
@@ -127,17 +128,38 @@ def read_games(file: str | Path) -> Iterator[pgn_parts.GameSource]:
     return iter(annotated_files.read_sources(_path(file)).games)
 
 
+Read = pgn_parts.GameSource | chess.pgn.Game
+ONE_GAME = (pgn_parts.GameSource, chess.pgn.Game)
+
+
 def annotate(
-    file: str | Path, limits: Limits = ANNOTATING, *, judge: str | None = None
+    games: str | Path | Read | Iterable[Read], limits: Limits = ANNOTATING, *, judge: str | None = None
 ) -> Iterator[annotated_files.AnnotatedGame]:
     """The games of a PGN file as `merino annotate` annotates them, one after the other.
 
-    Each has its `moves` with what they lose, their grades and reasons, `text`, the PGN with comments, and `as_json()`.
-    `limits` are those of the search of a position; what looks like a mistake gets more. `judge` is a net, "terms", or
-    the command of an engine; None is the strongest net. Raises StudyError.
+    `games` is its path, or one game or several, of `read_games` or of python-chess. Each has its `moves` with what they
+    lose, their grades and reasons, `text`, the PGN with comments, and `as_json()`. `limits` are those of the search of
+    a position; what looks like a mistake gets more. `judge` is a net, "terms", or the command of an engine; None is the
+    strongest net. Raises StudyError.
     """
     errors.instance("limits", limits, Limits, "Limits, such as Limits(nodes=100_000)")
-    return _annotated(annotated_files.read_sources(_path(file)), limits, judge)
+    return _annotated(_sources(games), limits, judge)
+
+
+def _sources(games: str | Path | Read | Iterable[Read]) -> annotated_files.Sources:
+    """The games of a file, or those that were given; raises TypeError and StudyError."""
+    if isinstance(games, str | Path):
+        return annotated_files.read_sources(_path(games))
+    kinds = (Iterable, *ONE_GAME)
+    errors.instance("games", games, kinds, "the path of a file, or games of read_games or python-chess")
+    read: list[pgn_parts.GameSource] = []
+    for game_read in [games] if isinstance(games, ONE_GAME) else games:
+        errors.instance("each of games", game_read, ONE_GAME, "a game of read_games or of python-chess")
+        if isinstance(game_read, pgn_parts.GameSource):
+            read.append(game_read)
+        else:
+            read += pgn_parts.games_of(str(game_read).encode())
+    return annotated_files.Sources(read, "utf-8", "")
 
 
 def _annotated(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import chess
+import chess.pgn
 import chess.variant
 import numpy as np
 import pytest
@@ -153,6 +154,8 @@ USELESS = [
     ("Position().push_san('Ke2')", "illegal san: 'Ke2'"),
     ("counts(['startpos'], 'gen12')", "has no terms to count"),
     ("annotate('games.pgn', 3)", "limits must be Limits"),
+    ("annotate(3)", "games must be the path of a file, or games of read_games or python-chess, not 3"),
+    ("annotate(['games.pgn'])", "each of games must be a game of read_games or of python-chess, not 'games.pgn'"),
     ("profile('games.pgn', 3)", "player must be the name of a player, or a part of it, not 3"),
     ("evaluate(3)", "position must be a Position, a chess.Board, a FEN or 'startpos', not 3"),
     ("explain('startpos', limits=3)", "limits must be Limits"),
@@ -282,6 +285,19 @@ def test_what_python_shows_of_results_is_short(tmp_path):
     board = merino.explain("startpos"), merino.load_evaluation(), merino.Position(), merino.counts(["startpos"] * 50)
     for shown in (*of_games, *board, result, match):
         assert len(repr(shown)) < 500 and " object at " not in repr(shown)
+
+
+def test_games_are_annotated_from_a_file_as_read_and_as_python_chess_has_them(tmp_path) -> None:
+    pgn, nodes = tmp_path / "g.pgn", merino.Limits(nodes=500)
+    pgn.write_text('[White "A"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n1. f3 e5 2. g4 Qh4# 0-1\n', encoding="utf-8")
+    with pgn.open(encoding="utf-8") as file:
+        boards = [chess.pgn.read_game(file) for _ in range(2)]
+    read = list(merino.read_games(pgn))
+    by_file, *others = (list(merino.annotate(games, nodes, judge="terms")) for games in (pgn, iter(read), boards))
+    moves = [each.moves for each in by_file]
+    assert [[move.grade.name for move in each if move.grade] for each in moves] == [["blunder"], ["blunder"]]
+    assert all([each.moves for each in other] == moves for other in others)
+    assert [each.moves for each in merino.annotate(read[1], nodes, judge="terms")] == moves[1:]
 
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)

@@ -12,12 +12,14 @@ import random
 import shutil
 import subprocess
 import sys
-import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import chess.pgn
 import numpy as np
@@ -26,13 +28,12 @@ from merino.core.board.fen import START_FEN, parse_fen
 from merino.core.board.game import Position
 from merino.core.board.perft import perft
 from merino.core.board.position import POSITION
-from merino.engine.notation.san import san
 from merino.engine.search.bench import POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import load_evaluation
 from merino.eval.linear.compiled import features_of, scores_of
-from merino.eval.linear.registry import TERMS, TermSet
+from merino.eval.linear.registry import TERMS
 from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.eval.net.network import Shape
@@ -57,7 +58,6 @@ from tools.feature_sets import SETS
 OWN_GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 ROUNDS = 5
 EVALUATIONS = ("default", "full", "gen12", "gen13")
-MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
 
 
 def line(what: str, value: float, unit: str, remark: str = "") -> None:
@@ -65,96 +65,102 @@ def line(what: str, value: float, unit: str, remark: str = "") -> None:
     print(f"  {what:<44} {value:>10.2f} {unit:<9} {remark}".rstrip(), flush=True)
 
 
-def in_turns(works: Sequence[Callable[[], object]], rounds: int = ROUNDS) -> list[float]:
-    """The CPU seconds of each work: medians of rounds in turns, after one that is not counted and compiles."""
+class Work(NamedTuple):
+    """What is measured, shown as `amount` of a unit each second if the unit ends in "/s", else as units for each."""
+
+    what: str
+    run: Callable[[], object]
+    amount: float = 1.0
+    unit: str = "s"
+
+
+def measure(title: str, works: Sequence[Work], rounds: int = ROUNDS) -> list[float]:
+    """Print a row for each work; the CPU seconds of each.
+
+    They are medians of rounds in turns, after one that is not counted and compiles.
+    """
+    print(f"{title}; CPU time, medians of {rounds} rounds in turns")
     for work in works:
-        work()
-    return medians_in_turns([partial(cpu_seconds, work) for work in works], rounds)
+        work.run()
+    found = medians_in_turns([partial(cpu_seconds, work.run) for work in works], rounds)
+    for work, seconds in zip(works, found, strict=True):
+        is_speed = work.unit.endswith("/s")
+        line(work.what, work.amount / seconds if is_speed else seconds / work.amount, work.unit)
+    return found
+
+
+def random_games(plies: int) -> Iterator[Position]:
+    """Games of random moves, of at most so many plies, after each move; the same ones each time."""
+    draw = random.Random(2015)
+    while True:
+        game = Position()
+        while len(game.moves) < plies and game.outcome() is None:
+            game.push(draw.choice(game.legal_moves))
+            yield game
 
 
 def random_positions(count: int) -> np.ndarray:
-    """POSITION[count] from games of random moves, every fourth position taken; the same ones each time."""
-    draw, records, found = random.Random(2015), np.zeros(count, dtype=POSITION), 0
-    while found < count:
-        game = Position()
-        while found < count and game.outcome() is None:
-            game.push(draw.choice(game.legal_moves))
-            if len(game.moves) % 4 == 0:
-                records[found] = game.record[0]
-                found += 1
-    return records
+    """POSITION[count] from games of random moves, every fourth position taken."""
+    fourth = (game.record[0].copy() for game in random_games(1000) if len(game.moves) % 4 == 0)
+    return np.array(list(islice(fourth, count)), dtype=POSITION)
 
 
 def random_pgn(count: int, plies: int = 86) -> str:
-    """PGN of `count` games of random moves, as long as the games of masters are on average; the same each time."""
-    draw, games = random.Random(2015), []
-    for number in range(1, count + 1):
-        game, words = Position(), []
-        while len(game.moves) < plies and game.outcome() is None:
-            move = draw.choice(game.legal_moves)
-            words += [f"{game.fullmove_number}."] * (len(game.moves) % 2 == 0) + [san(game, move)]
-            game.push(move)
-        result = outcome.result if (outcome := game.outcome()) else "1/2-1/2"
-        tags = f'[Event "Random"]\n[Round "{number}"]\n[White "Merino"]\n[Black "Merino"]\n[Result "{result}"]\n'
-        games.append(f"{tags}\n{textwrap.fill(' '.join([*words, result]), 80, break_on_hyphens=False)}\n")
-    return "\n".join(games)
+    """PGN of `count` games of random moves, as long as the games of masters are on average."""
+    ended = (game for game in random_games(plies) if len(game.moves) == plies or game.outcome())
+    return "".join(f"{chess.pgn.Game.from_board(game.to_chess())}\n\n" for game in islice(ended, count))
 
 
 def move_generation(depth: int = 6, leaves: int = 119_060_324) -> None:
     """Perft of the start position, next to Stockfish's where it is installed."""
-    print(f"perft {depth} from the start position, {leaves:,} leaves; CPU time, medians of {ROUNDS} rounds in turns")
+    stockfish = shutil.which("stockfish", path=os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/games"]))
 
     def count(bulk: bool) -> None:
         if perft(parse_fen(START_FEN), depth, bulk) != leaves:
             raise RuntimeError(f"perft {depth} is not {leaves}")
 
-    counted, played = in_turns([partial(count, True), partial(count, False)])
-    line("Merino, last ply counted", leaves / counted / 1e6, "M/s")
-    line("Merino, every move played", leaves / played / 1e6, "M/s")
-    stockfish = shutil.which("stockfish", path=os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/games"]))
+    def theirs(commands: str) -> float:
+        before = os.times()
+        subprocess.run([stockfish or ""], input=f"{commands}\nquit\n", capture_output=True, text=True, check=True)
+        return os.times().children_user - before.children_user
+
+    works = [
+        Work("Merino, last ply counted", partial(count, True), leaves / 1e6, "M/s"),
+        Work("Merino, every move played", partial(count, False), leaves / 1e6, "M/s"),
+    ]
+    counted, _ = measure(f"perft {depth} from the start position, {leaves:,} leaves", works)
     if stockfish is None:
         print("  (no stockfish on this machine to compare with)")
         return
-
-    def theirs(commands: str) -> float:
-        before = os.times()
-        subprocess.run([stockfish], input=f"{commands}\nquit\n", capture_output=True, text=True, check=True)
-        return os.times().children_user - before.children_user
-
-    whole, start_up = medians_in_turns(
-        [partial(theirs, f"position startpos\ngo perft {depth}"), partial(theirs, "isready")], ROUNDS
-    )
+    theirs_of = [partial(theirs, f"position startpos\ngo perft {depth}"), partial(theirs, "isready")]
+    whole, start_up = medians_in_turns(theirs_of, ROUNDS)
     line("Stockfish, start-up taken off", leaves / (whole - start_up) / 1e6, "M/s")
     line("ratio, more than 1 if Merino is faster", (whole - start_up) / counted, "")
 
 
 def evaluation(count: int = 4096, repeats: int = 20) -> None:
     """The cost of one evaluation, and of one row of features, over positions from random games."""
-    positions, weights = random_positions(count), load(DEFAULT_FILE)
-    print(f"evaluation of {count} positions from random games; CPU time, medians of {ROUNDS} rounds in turns")
-    seconds = in_turns(
-        [
-            lambda: [scores_of(positions, weights) for _ in range(repeats)],
-            lambda: [features_of(positions) for _ in range(repeats)],
-        ]
-    )
-    for what, total in zip(("score", "features (a row for the learner)"), seconds, strict=True):
-        line(what, total / repeats / count * 1e9, "ns")
+    positions, weights, total = random_positions(count), load(DEFAULT_FILE), repeats * count / 1e9
+    works = [
+        Work("score", lambda: [scores_of(positions, weights) for _ in range(repeats)], total, "ns"),
+        Work("features (a row for the learner)", lambda: [features_of(positions) for _ in range(repeats)], total, "ns"),
+    ]
+    measure(f"evaluation of {count} positions from random games", works)
 
 
 def search(nodes: int = 100_000, movetime: int = 3000) -> None:
     """Nodes per second by evaluation and by threads, and the bench that commits name."""
-    print(f"search, {nodes:,} nodes for each position of the bench; CPU time, medians of {ROUNDS} rounds in turns")
-    searchers = [Searcher(64, 1, load_evaluation(name)) for name in EVALUATIONS]
 
     def think(searcher: Searcher) -> None:
         searcher.clear()
         for fen in POSITIONS:
             searcher.search(Position(fen), Limits(nodes=nodes))
 
-    seconds = in_turns([partial(think, searcher) for searcher in searchers])
-    for name, spent in zip(EVALUATIONS, seconds, strict=True):
-        line(name, nodes * len(POSITIONS) / spent / 1e6, "M/s", f"{seconds[0] / spent:.2f} of {EVALUATIONS[0]}")
+    millions = nodes * len(POSITIONS) / 1e6
+    works = [
+        Work(name, partial(think, Searcher(64, 1, load_evaluation(name))), millions, "M/s") for name in EVALUATIONS
+    ]
+    measure(f"search, {nodes:,} nodes for each position of the bench", works)
     speeds = []
     for threads in (1, 2):
         searcher, cpu = Searcher(64, threads, load_evaluation(EVALUATIONS[0])), time.process_time()
@@ -168,17 +174,19 @@ def reading(games: int = 300, repeats: int = 20) -> None:
     """Games a second of Merino's reader and of python-chess, on one text of random games."""
     text = random_pgn(games)
     data = text.encode()
-    print(f"reading {games} random games; CPU time, medians of {ROUNDS} rounds in turns")
 
     def theirs() -> None:
         file = io.StringIO(text)
         while chess.pgn.read_game(file) is not None:
             pass
 
-    ours, others = in_turns([lambda: [read_games(data, threads=1) for _ in range(repeats)], theirs])
-    line("Merino", games * repeats / ours, "games/s", "one core")
-    line("python-chess", games / others, "games/s")
-    line("times as fast", others * repeats / ours, "")
+    def ours() -> None:
+        for _ in range(repeats):
+            read_games(data, threads=1)
+
+    works = [Work("Merino, one core", ours, games * repeats, "games/s"), Work("python-chess", theirs, games, "games/s")]
+    merino, others = measure(f"reading {games} random games", works)
+    line("times as fast", others * repeats / merino, "")
 
 
 def fitting() -> None:
@@ -187,18 +195,10 @@ def fitting() -> None:
         ("terms", TERMS, "greko2015-before-training.txt", 24),
         ("full, two phases", set_named("full"), "full.txt", 4),
     ):
-        seconds, positions = _fit(terms, start, copies)
-        line(f"{name}, {positions / 1e6:.1f} million positions", seconds, "CPU s")
-
-
-def _fit(terms: TermSet, start: str, copies: int) -> tuple[float, int]:
-    """The CPU seconds of a fit, and how many positions it is to."""
-    games = read_games(OWN_GAMES.read_bytes() * copies)
-    rows = rows_of_block(block_of_games(games), terms)
-    settings = Settings() if terms is TERMS else Settings(first=1, phases=2, decay=None).of_set(terms)
-    sample, weights = split(rows, settings), load(SHIPPED / start, terms)
-    (seconds,) = in_turns([lambda: learn(sample, weights, settings, terms)], 1)
-    return seconds, len(rows)
+        rows = rows_of_block(block_of_games(read_games(OWN_GAMES.read_bytes() * copies)), terms)
+        settings = Settings() if terms is TERMS else Settings(first=1, phases=2, decay=None).of_set(terms)
+        fit = partial(learn, split(rows, settings), load(SHIPPED / start, terms), settings, terms)
+        measure(f"a fit to {len(rows) / 1e6:.1f} million positions", [Work(name, fit)], rounds=1)
 
 
 def matches(games: int = 80, nodes: int = 1000) -> None:
@@ -219,21 +219,22 @@ def points(copies: int = 30) -> None:
     text = OWN_GAMES.read_bytes() * copies
     games = read_games(text)
     vectors, _ = vectors_of_games(games)
-    print(f"points of {vectors.games} games, {len(vectors)} vectors; CPU time, medians of {ROUNDS} rounds in turns")
-    works = [lambda: read_games(text), lambda: vectors_of_games(games), lambda: point_values("", vectors)]
-    for name, seconds in zip(("reading", "vectors", "fit and intervals"), in_turns(works), strict=True):
-        line(name, seconds, "s")
+    works = [
+        Work("reading", lambda: read_games(text)),
+        Work("vectors", lambda: vectors_of_games(games)),
+        Work("fit and intervals", lambda: point_values("", vectors)),
+    ]
+    measure(f"points of {vectors.games} games, {len(vectors)} vectors", works)
 
 
 def tuning(pairs: int = 10_000, size: int = 16) -> None:
     """Millions of simulated pairs a second for each method."""
-    print(f"tuning {size} parameters in the simulator, one core; CPU time, medians of {ROUNDS} rounds in turns")
+    play = partial(simulate, pairs=pairs, runs=1, seed=1, at_a_time=1)
     works = [
-        partial(simulate, method, SETTINGS["S0"], size, pairs=pairs, runs=1, seed=1, at_a_time=1)
-        for method in METHODS.values()
+        Work(name, partial(play, method, SETTINGS["S0"], size), pairs / 1e6, "M pairs/s")
+        for name, method in METHODS.items()
     ]
-    for name, seconds in zip(METHODS, in_turns(works), strict=True):
-        line(name, pairs / seconds / 1e6, "M pairs/s")
+    measure(f"tuning {size} parameters in the simulator, one core", works)
 
 
 def nets(hidden: int = 64, positions: int = 262_144, epochs: int = 4) -> None:
@@ -249,27 +250,27 @@ def nets(hidden: int = 64, positions: int = 262_144, epochs: int = 4) -> None:
     draw = np.random.default_rng(1)
     scores, results = draw.integers(-500, 500, positions), draw.integers(0, 3, positions)
     sample = pack(np.resize(random_positions(4096), positions), scores, results, np.arange(positions))
+    train = partial(Trainer(sample, TrainingSettings(epochs=epochs)).run)
     Trainer(sample[:4096], TrainingSettings(epochs=1)).run()  # compiled before the clock runs
-    trainer = Trainer(sample, TrainingSettings(epochs=epochs))
-    line("training, by CPU time of one core", epochs * positions / cpu_seconds(lambda: trainer.run()) / 1e6, "M/s")
+    line("training, by CPU time of one core", epochs * positions / cpu_seconds(train) / 1e6, "M/s")
 
 
 def uci(rounds: int = 50) -> None:
     """How long a GUI waits: from the start to `uciok` and `readyok`, in a search, and for a move."""
     print(f"UCI over a pipe; wall clock, medians of {rounds}")
-    waits: dict[str, list[float]] = {}
+    waits = defaultdict[str, list[float]](list)
     for _ in range(rounds):
         with UciProcess() as engine:
             engine.send("uci", "isready")
             for answer in ("uciok", "readyok"):
-                waits.setdefault(f"start to {answer}", []).append(engine.read_until(answer)[-1].at - engine.started)
+                waits[f"start to {answer}"].append(engine.read_until(answer)[-1].at - engine.started)
     with UciProcess() as engine:
         engine.ask("uci", "isready", until="readyok")
 
         def wait(what: str, line: str, answer: str) -> None:
             asked = time.perf_counter()
             engine.send(line)
-            waits.setdefault(what, []).append(engine.read_until(answer)[-1].at - asked)
+            waits[what].append(engine.read_until(answer)[-1].at - asked)
 
         for _ in range(rounds):
             engine.send("go infinite")
@@ -300,8 +301,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Merino's speed.")
     parser.add_argument("section", nargs="*", help=f"what to measure: {', '.join(SECTIONS)} (all of them)")
     sections = parser.parse_args().section or list(SECTIONS)
-    unknown = [name for name in sections if name not in SECTIONS]
-    if unknown:
+    if unknown := set(sections) - set(SECTIONS):
         parser.error(f"no section is called {', '.join(unknown)}")
     for name in sections:
         SECTIONS[name]()

@@ -19,8 +19,7 @@ from merino.engine.search.limits import Limits, Line
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up
 from merino.eval.families import default, load, load_net
-from tools.calibrate_strength import digest
-from tools.calibration_games import NET
+from tools.calibrate_strength import NET, digest
 
 QUIET = POSITIONS[4]
 QUEENS = "1q2B2q/2q1B1q1/3qkq2/1r1nr1RQ/3QKQ2/2Q3Q1/1Q2n2Q/Q3n3 w - - 0 10"  # where exchanges have no end
@@ -53,7 +52,7 @@ def test_a_stronger_player_sees_no_less_sharply_and_a_rung_as_measured(kind: str
 
 
 def test_the_ladders_were_measured_with_what_is_shipped() -> None:
-    """If it fails: python -m tools.calibrate_strength, and --kind nets; then docs/gui.md."""
+    """If it fails: python -m tools.calibrate_strength; then docs/gui.md."""
     assert levels.LADDERS[levels.TERMS].measured_with == digest(default())
     assert levels.LADDERS[levels.NETS].measured_with == digest(load_net(NET))
 

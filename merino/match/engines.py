@@ -506,7 +506,7 @@ class PythonBoard:
 
     def __init__(
         self,
-        sides: tuple[players.Player, players.Player],
+        sides: Sequence[players.Player],
         time_control: config.TimeControl,
         adjudication: config.Adjudication,
         stop_flag: np.ndarray,

@@ -609,7 +609,6 @@ GAME = {"fen": chess.STARTING_FEN, "moves": ["e2e4", "e7e5"]}
 REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("/api/explain", {**GAME, "weights": "default", "changes": {"KnightOpen_mg": 300.5}, "beside": "usual"}),
     ("/api/explain", {"fen": "8/8/8/8/8/8/4P3/4K3 w - - 0 1", "free": True}),
-    ("/api/move", {**GAME, "move": "Nf3"}),
     ("/api/read", {"text": "1. e4 e5 2. Nf3", "free": False, "fen": chess.STARTING_FEN}),
     ("/api/read", {"text": PGN[0]}),
     ("/api/course", GAME),

@@ -177,7 +177,7 @@ def requests_in_a_row(server: Server, size: Size) -> str:
     kinds: tuple[tuple[str, Callable[[int], Any]], ...] = (
         ("/api/explain", lambda n: {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 90 + n / 1000}}),
         ("/api/explain", lambda n: {"fen": MIDDLEGAME.replace("0 9", f"0 {9 + n}"), "weights": "default"}),
-        ("/api/move", lambda n: {"fen": MIDDLEGAME, "move": "e4", "weights": "default"}),
+        ("/api/read", lambda n: {"fen": MIDDLEGAME, "text": "e4"}),
         ("/api/read", lambda n: {"text": f'[White "Anna {n}"]\n\n1. e4 e5 *\n\n' + games}),
         ("/api/course", lambda n: {"fen": START_FEN, "moves": ["e2e4", "e7e5"], "weights": "default"}),
         ("/api/weights", lambda n: {"name": f"{n}.txt", "text": f"VAL_P {50 + n % 100}\n"}),
@@ -287,7 +287,6 @@ def odd_requests(server: Server, size: Size) -> str:
     cases = 0
     bodies: dict[str, dict[str, Any]] = {
         "/api/explain": {"fen": MIDDLEGAME, "moves": [], "weights": "default", "changes": {}, "beside": "usual"},
-        "/api/move": {"fen": MIDDLEGAME, "move": "e4"},
         "/api/read": {"text": "e4", "fen": MIDDLEGAME},
         "/api/games": {"text": "1. e4 *", "content": None, "at": 0, "more": False},
         "/api/game": {"text": "1. e4 *", "content": None, "number": 1},

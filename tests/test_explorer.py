@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
+from urllib.parse import quote
 
 import chess
 import pytest
@@ -28,6 +29,7 @@ from merino.app.explorer.channel import MAX_UNREAD, Channel, Stop
 from merino.app.explorer.serving import listen
 from merino.app.explorer.state import (
     FIRST_PIECE,
+    MAX_LEVELS,
     Evaluations,
     Fields,
     GamesFile,
@@ -48,6 +50,7 @@ from merino.eval.linear.registry import TERMS
 from merino.formats import pgn_games
 from merino.lab.people import drill, panel
 from merino.lab.people.panel import PRACTICES, review_exercise
+from merino.study import judge
 from merino.study.reporting import report_position
 from tests.fake_tables import FakeTables
 from tests.rows import few_games
@@ -191,9 +194,9 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     start = Position().fen()
     bad = refused(page.get("/api/explain", params={"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}))
     assert bad == "Black has 0 kings, not 1"
-    illegal = refused(post(page, "move", fen=start, move="Nf4"))
+    illegal = refused(post(page, "read", fen=start, text="Nf4"))
     assert illegal.startswith("Nf4: no knight of White's can reach f4; legal moves: Na3")
-    assert refused(post(page, "move", fen=start, moves=["e2e5"], move="e4")).startswith("e2e5 is not")
+    assert refused(post(page, "read", fen=start, moves=["e2e5"], text="e4")).startswith("e2e5 is not")
     assert "without a file of games" in refused(page.get("/api/games"))
     assert refused(post(page, "game", text=" ")) == "the text is not a game"
     for content, fault in (
@@ -214,15 +217,7 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"fen": 5}', b'{"fen": "x", "moves": "e4"}', b"[" * 100_000])
 def test_a_request_that_cannot_be_understood_is_refused(page: TestClient, body: bytes) -> None:
-    assert refused(page.post("/api/move", content=body))
-
-
-def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
-    answer = answer_to(page, "move", fen=Position().fen(), moves=["e2e4"], move="Nc6")
-    assert (answer["san"], answer["uci"], answer["moves"]) == ("Nc6", "b8c6", ["e2e4", "b8c6"])
-    assert answer["report"]["fen"] == answer["fen"] and answer["report"]["to_move"] == "white"
-    mated = post(page, "move", fen=Position().fen(), moves=["f2f3", "e7e5", "g2g4"], move="Qh4")
-    assert mated.json()["san"] == "Qh4#" and mated.json()["report"]["ending"] == "checkmate"
+    assert refused(page.post("/api/read", content=body))
 
 
 PASTED = [
@@ -238,6 +233,13 @@ PASTED = [
     ("position startpos moves e2e4 e7e5", "moves", ["e4", "e5"]),
     ("position startpos moves e2e4 e5 Nf3", "moves", ["e4", "e5", "Nf3"]),
     ("position startpos", "fen", []),
+    ("1.e4 e5 2.\u2658f3 \u265ec6", "moves", ["e4", "e5", "Nf3", "Nc6"]),
+    ("1 e4 e5 2 Nf3 Nc6 \u00bd\u2013\u00bd", "moves", ["e4", "e5", "Nf3", "Nc6"]),
+    ("1) e4\u00b1 e5 $2 2) Nf3 +=", "moves", ["e4", "e5", "Nf3"]),
+    ("1. e2-e4 e7-e5 2. Ng1\u2013f3 *", "moves", ["e4", "e5", "Nf3"]),
+    ("https://lichess.org/analysis/pgn/e4_e5_Nf3", "moves", ["e4", "e5", "Nf3"]),
+    ("https://www.chess.com/analysis?pgn=1.%20e4+e5+2.Nf3+*&flip=false", "moves", ["e4", "e5", "Nf3"]),
+    (f"http://127.0.0.1:8642/#fen={quote(ENDGAME)}&moves=c2d1%20f4f3", "moves", ["Bd1", "f3"]),
 ]
 
 
@@ -248,9 +250,13 @@ def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: 
 
 
 NOT_READ = [
-    ("https://example.org/game/7", "paste the FEN or the PGN"),
+    ("https://lichess.org/AbCdEfGh/black#23", "paste the FEN or the PGN that is shown there, on lichess under 'Share"),
+    ("www.chess.com/game/live/123456789?tab=review", "on chess.com under 'Share'"),
+    ('<iframe src="https://lichess.org/embed/game/AbCdEfGh"></iframe>', "'<iframe' is none of what is read here"),
+    ("data:image/png;base64,iVBORw0KGgo=", "'data:image/png;base64,iVBORw0KGgo=' is none of what is read here"),
     ("hello world", "'hello' is none of what is read here: a move (Nf3), moves (1. e4 e5), a FEN"),
     ("e4 world", "move 2 of 2, 'world' is not a move"),
+    ("1. P-K4 P-K4", "'P-K4' is none of what is read here"),
     ("1.", "'1.' is none of what is read here"),
     ("1-0", "'1-0' is none of what is read here"),
     ("9/8/8/8/8/8/8/R3K3", "no piece"),
@@ -272,7 +278,13 @@ REMARKS = [
     ("4k2r/8/8/8/8/8/8/R3K3 b k", "4k2r/8/8/8/8/8/8/R3K3 b k - 0 1", "not in the text: no en passant"),  # lila#136
     (f"https://lichess.org/analysis/standard/{ENDGAME.replace(' ', '_')}#3", ENDGAME, ""),
     (f"https://lichess.org/editor/{ENDGAME.replace(' ', '%20')}?color=black", ENDGAME, ""),
+    (f"lichess.org/?fen={ENDGAME.replace(' ', '_')}#friend", ENDGAME, ""),
+    (f"https://www.chess.com/analysis?fen={quote(ENDGAME, safe='').replace('%20', '+')}&flip=true", ENDGAME, ""),
+    (f"https://www.chess.com/practice/custom?tab=a&fen={ENDGAME}&flip=true", ENDGAME, ""),
+    (f"https://www.chessdb.cn/queryc_en/?{ENDGAME.replace(' ', '_')}", ENDGAME, ""),
     (f'FEN: "{ENDGAME}"', ENDGAME, ""),
+    (json.dumps({"id": 7, "fen": ENDGAME}).replace("/", "\\/"), ENDGAME, ""),
+    (f'<iframe src="https://lichess.org/embed/{ENDGAME.replace(" ", "_")}"></iframe>', ENDGAME, ""),
 ]
 
 
@@ -1117,6 +1129,18 @@ def test_the_engine_of_the_command_line_judges_and_no_request_names_another(page
         assert "there are no weights '/bin/true'" in refused(post(judged, "threat", fen=MIDDLEGAME, judge="/bin/true"))
     named.close()
     assert "there are no weights" in done(page, "search", fen=MIDDLEGAME, judge=FAKE)[-1]["error"]
+
+
+def test_of_the_levels_of_an_engine_only_the_last_few_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: dict[str, Mock] = {}
+    monkeypatch.setattr(judge, "judge_of", lambda named, *_, **__: started.setdefault(named, Mock()))
+    named = NamedJudge("fish")
+    with named.weakened(1000).borrowed():
+        for elo in range(1100, 1100 + 100 * MAX_LEVELS, 100):
+            assert named.weakened(elo) is named.weakened(elo)
+    assert [bool(each.close.called) for each in started.values()] == [False, True, *[False] * MAX_LEVELS]
+    named.close()
+    assert all(each.close.called for each in started.values())
 
 
 def test_tables_say_who_wins_and_merino_plays_by_them_and_by_its_book(page: TestClient) -> None:

@@ -17,6 +17,7 @@ from merino.app.explorer import serving as serving_module
 from merino.app.explorer.app import create_app
 from merino.app.explorer.serving import config_of
 from merino.app.explorer.state import ServerState
+from merino.core.common.files import user_folder
 from tests.load_explorer import SHORT, TRIALS, Server, run_trial
 
 WAIT_FOR_THEIR_CLIENTS = ("slow_clients", "clients_that_do_not_read")  # for REQUEST_SECONDS: tested below
@@ -126,6 +127,7 @@ def test_the_link_with_the_token_is_opened_by_a_file_that_nobody_else_may_read(t
         finally:
             signal.raise_signal(signal.SIGINT)
 
+    monkeypatch.setenv("XDG_CACHE_HOME", str(user_folder("cache").parent))  # of compiled code
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setattr(serving_module.webbrowser, "open", look)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, unquote_plus
 
 import chess
 import chess.pgn
@@ -50,7 +51,21 @@ SIGNS = {
 Data = dict[str, Any]  # as JSON
 _TAKEN = ("", "White to move", "castling as kings and rooks stand", "no en passant")  # for the fields of a FEN
 _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists that 'learn' keeps
-_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS = re.compile(r"(https?://)?(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:[/?#]|$)|https?://", re.IGNORECASE)
+_MOVES_THERE = re.compile(r"(?:[?&#]pgn=|/pgn/)([^&#]+)", re.IGNORECASE)  # in an address
+_NOT_FETCHED = (
+    "nothing is fetched from other sites: paste the FEN or the PGN that is shown there, "
+    "on lichess under 'Share & export', on chess.com under 'Share'"
+)
+_RANK = "[PNBRQKpnbrqk1-8]{1,8}"
+_FEN = re.compile(
+    rf"(?<!\w)(?:{_RANK}/){{7}}{_RANK}"
+    r"(?: [wb](?: (?:-|[A-Ha-hKQkq]{1,4})(?: (?:-|[a-h][36])(?: \d+(?: \d+)?)?)?)?)?(?![\w/])"
+)
+# How moves are written in print: other dashes, halves and signs, and numbers without a dot.
+_PRINT = str.maketrans(dict.fromkeys("\u2010\u2011\u2013\u2212", "-") | {"\u00bd": "1/2"} | dict.fromkeys("±∓⩲⩱∞□"))
+_UNDOTTED = re.compile(r"(?<!\S)(\d{1,3})\)?\s+(?=[a-hKQRBNO0\u2654-\u265f])")
+_NAG = re.compile(r"\$\d+")
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
 _WRITTEN = {sign: nag for nag, sign in reversed(SIGNS.items())}
@@ -133,25 +148,53 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Data:
     whole, text = text, text.strip().lstrip("\ufeff")
     if not text:
         raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
+    if address := _ADDRESS.match(text):
+        whole = text = _said_by(text if address[1] else f"https://{text}")
     if lines := _positions_in(text):
         return _read_position(lines, free)
-    if _ADDRESS.match(text):
-        raise RequestError("nothing is fetched from other sites: paste the FEN or the PGN that is shown there")
     if text.startswith("[") or set(text) & set("{(;"):
-        return _read_pgn(whole)
-    listed = san.move_list(text)
+        return _read_pgn(whole, free)
+    listed = san.move_list(_UNDOTTED.sub(r"\1. ", text.translate(_PRINT)))
     begins = listed.number == 1 and not listed.is_blacks
+    moves = [word for word in listed.moves if word not in _WRITTEN and not _NAG.fullmatch(word)]
+    moves = [text] if san.looks_like_move(text) else moves
+    if not moves or not _has_form(moves[0]):
+        return _read_inside(text, free, *moves[:1])
     if free and position is None and not begins:
         raise RequestError("the position on the board breaks the rules, so it has no moves")
-    moves = [text] if san.looks_like_move(text) else listed.moves
-    if not moves:
-        raise RequestError(_no_text(text))
     start = Position() if begins or position is None else position.copy()
     return _read("moves", _played(start, moves))
 
 
-def _no_text(text: str) -> str:
-    return f"'{abridged(text, _MAX_SHOWN)}' is none of what is read here: {_READS}"
+def _said_by(address: str) -> str:
+    """What an address holds: itself, with a position, or the moves in it, from the start of a game; or RequestError."""
+    address = re.sub(r"\s+", "_", address)
+    if positions.take_position([address]) or _FEN.search(_in_blanks(address)):
+        return address
+    if not (found := _MOVES_THERE.search(address)):
+        raise RequestError(_NOT_FETCHED)
+    moves = unquote_plus(found[1]).replace("_", " ").strip()
+    return moves if moves.startswith(("[", "1")) else f"1. {moves}"
+
+
+def _in_blanks(text: str) -> str:
+    """A text with blanks for what stands for them in addresses, and without the marks of JSON."""
+    return re.sub(r"[_+\s]+", " ", unquote(text).replace("\\/", "/"))
+
+
+def _has_form(word: str) -> bool:
+    """Whether a word is meant as a move, though perhaps to a square that is not there."""
+    try:
+        return san.read_request(word) is not None
+    except san.MoveRejected as rejection:
+        return rejection.refusal is not None
+
+
+def _read_inside(text: str, free: bool, word: str | None = None) -> Data:
+    """The position that stands somewhere in a text, as in markup or data; else RequestError, which names the word."""
+    if found := _FEN.search(_in_blanks(text)):
+        return _read_position([found[0]], free)
+    raise RequestError(f"'{abridged(word or text, _MAX_SHOWN)}' is none of what is read here: {_READS}")
 
 
 def read_game(content: bytes, number: int = 1) -> Data:
@@ -162,7 +205,7 @@ def read_game(content: bytes, number: int = 1) -> Data:
     return _game_of(source) | {"number": number}
 
 
-def _read_pgn(text: str) -> Data:
+def _read_pgn(text: str, free: bool) -> Data:
     """The first game of a PGN text, and where each stands if there are several."""
     content = text.encode()
     listed, _ = pgn_games.list_games(content)
@@ -171,7 +214,9 @@ def _read_pgn(text: str) -> Data:
         return _read("pgn", read_game(content[first.start : first.start + first.size]), listed=listed)
     source = next(games_of(content), None)
     if source is None or not (source.moves or source.fault or source.tags.get("FEN")):
-        raise RequestError("the PGN has no game with a move")
+        if text.startswith("["):
+            raise RequestError("the PGN has no game with a move")
+        return _read_inside(text, free)
     game = _game_of(source)
     if game["fault"]:
         raise RequestError(f"line {source.line}: {game['fault']}")
@@ -234,8 +279,6 @@ def _played(start: Position, texts: list[str]) -> Data:
         try:
             move = san.read_move(current, text)
         except san.MoveRejected as rejection:
-            if rejection.refusal is None and number == 1:
-                raise RequestError(_no_text(text)) from rejection
             if len(texts) == 1:
                 raise
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection

@@ -78,18 +78,6 @@ def shapley(fields: Fields, state: ServerState) -> Message:
     return {"values": values, "baseline": found.baseline, "score": found.score, "error": found.error}
 
 
-def move(fields: Fields, state: ServerState) -> Message:
-    """POST /api/move: play a move as a person writes it; the move and the report of the new position."""
-    evaluation, position = fields.evaluation(state.evaluations), fields.position()
-    played = san.read_move(position, fields.text("move"))
-    name = san.san(position, played)
-    position.push(played)
-    moves = [position.uci(each) for each in position.moves]
-    second = fields.second_evaluation(state.evaluations)
-    report = _described(reporting.report_position(position, evaluation), position.record, evaluation, second)
-    return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
-
-
 def read(fields: Fields, _: ServerState) -> Message:
     """POST /api/read: read a text, which may be a FEN, an EPD, moves or PGN."""
     free = fields.flag("free")
@@ -303,7 +291,6 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Message]], ...] = 
     ("GET", "/api/explain", explain),
     ("POST", "/api/explain", explain),
     ("POST", "/api/shapley", shapley),
-    ("POST", "/api/move", move),
     ("POST", "/api/read", read),
     ("POST", "/api/pgn/text", pgn_text),
     ("POST", "/api/opening", opening),

@@ -32,6 +32,7 @@ from merino.study.errors import StudyError
 IN_USE, USUAL = "in-use", "usual"
 JUDGE, SHOWN = "judge", "shown"  # who judges, next to evaluations: the judge of the page, and the evaluation shown
 HASH_MB = 64  # of each judge that the command line names
+MAX_LEVELS = 4  # of an engine that plays weaker, each a program that waits for its next move
 MAX_OWN = 50  # evaluations sent by the page or learned; the oldest go first
 MAX_MOVES = 2000  # plies of a game
 MAX_TEXT = 2 << 20  # characters of a text
@@ -171,15 +172,23 @@ class NamedJudge:
         self._named = named
         self._idle: list[tuple[judge.Judge, list[Callable[[], bool]]]] = []
         self._weaker: dict[int, NamedJudge] = {}
+        self._is_kept = True
         with self.borrowed() as found:
             self.name = found.name
 
     def weakened(self, elo: int) -> NamedJudge:
-        """The same engine, which plays with so much Elo by its own options for that; raises StudyError without them."""
-        if elo not in self._weaker:
-            options = f"option.UCI_LimitStrength=true,option.UCI_Elo={elo}"
-            self._weaker[elo] = NamedJudge(f"{self._named},{options}")
-        return self._weaker[elo]
+        """The same engine, which plays with so much Elo by its own options for that; raises StudyError without them.
+
+        Those that were asked for last are kept.
+        """
+        options = f"option.UCI_LimitStrength=true,option.UCI_Elo={elo}"
+        found = self._weaker.pop(elo, None) or NamedJudge(f"{self._named},{options}")
+        self._weaker[elo] = found
+        while len(self._weaker) > MAX_LEVELS:
+            dropped = self._weaker.pop(next(iter(self._weaker)))
+            dropped._is_kept = False
+            dropped.close()
+        return found
 
     @contextmanager
     def borrowed(self, is_stop_requested: Callable[[], bool] = lambda: False) -> Iterator[judge.Judge]:
@@ -193,6 +202,8 @@ class NamedJudge:
             self.close()  # the others may have failed, too
             raise
         self._idle.append((lent, asked))
+        if not self._is_kept:
+            self.close()
 
     def _ready(self) -> tuple[judge.Judge, list[Callable[[], bool]]]:
         while self._idle:

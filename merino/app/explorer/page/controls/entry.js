@@ -18,7 +18,8 @@ const beginLink = turns();
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
     try {
-        return (await post("/api/move", { fen: state.fen, moves: ucis(playedMoves()), move })).uci;
+        const read = await post("/api/read", { text: move, fen: state.fen, moves: ucis(playedMoves()) });
+        return read.games[0].moves.at(-1).uci;
     } catch (error) {
         reportError(error);
         return null;
@@ -132,4 +133,8 @@ export function makeEntry() {
     });
     byId("entry-text").addEventListener("keydown", press);
     byId("entry-text").addEventListener("input", () => showFault(null));
+    byId("entry-text").addEventListener("paste", ({ clipboardData }) => {
+        const [file] = clipboardData.files;
+        if (file) openGames(ofFile(file, file.name)).catch((error) => showFault(wordsOf(error)));
+    });
 }

@@ -171,9 +171,9 @@ def test_in_cross_validation_every_game_counts_once_by_a_fit_that_has_not_seen_i
 ) -> None:
     folds, start = list[Sample](), FitParameters(truth(), 1 / K)
     ends = [replace(start, weights=start.weights * share) for share in (0.9, 1.1, 0.8, 1.2, 0.7)]
-    monkeypatch.setattr(judging.fitting, "approach", lambda fold, *_: folds.append(fold) or ends[len(folds)])
+    monkeypatch.setattr(judging.fitting, "approach", lambda fold, *_, **__: folds.append(fold) or ends[len(folds)])
     problem: Any = SimpleNamespace(rounded=lambda end: end)
-    found = judging._cross_validated(small_sample, start, ends[0], problem, seed=3)
+    found = judging._cross_validated(small_sample, start, ends[0], problem, seed=3, products=np.zeros((0, 0)))
     parts = [small_sample, *folds]
     assert found.folds == 5 == len(parts)
     every = np.sort(np.concatenate([part.games(True) for part in parts])).tolist()

@@ -129,7 +129,7 @@ def weights(tmp_path: Path) -> Path:
 
 
 def words_for(weights: Path, *more: str) -> list[str]:
-    words = [str(few_games(weights.parent.parent)), "1", "5", "--no-cache", "--no-match"]
+    words = [str(few_games(weights.parent.parent)), "1", "5", "--no-match"]
     return [*words, "--weights", str(weights), *more]
 
 
@@ -143,7 +143,7 @@ def interrupt(*_: object) -> None:
 
 def test_a_request_gets_a_result_and_prints_nothing(weights, capsys):
     settings = Settings(first=1, last=5)
-    more = {"weights": str(weights), "keep_fen": False, "plays_match": False}
+    more = {"weights": str(weights), "plays_match": False}
     request = LearnRequest((str(SELFPLAY),), settings, Selection(), **more)
     lines: list[str] = []
     shares: list[float | None] = []
@@ -175,7 +175,7 @@ def test_only_the_users_folder_is_made(weights, tmp_path, monkeypatch):
     monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
     with pytest.raises(AssertionError, match="games are read"):
-        learn_weights([str(few_games(tmp_path)), "1", "5", "--no-cache", "--no-match"], lambda line: None)
+        learn_weights([str(few_games(tmp_path)), "1", "5", "--no-match"], lambda line: None)
     assert own_file().parent.is_dir()
 
 
@@ -193,17 +193,6 @@ def test_a_full_disk_leaves_the_weights_as_they_were(weights, monkeypatch, name)
     with pytest.raises(command.CommandError, match=said):
         learn_weights(words_for(weights), lambda line: None)
     assert weights.read_bytes() == before and not list(weights.parent.glob("*.new"))
-
-
-def test_a_cache_that_finds_no_room_is_reported_with_the_way_to_do_without(weights):
-    resource = pytest.importorskip("resource")
-    words, (soft, hard) = words_for(weights), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
-    try:
-        with pytest.raises(command.CommandError, match=r"few\.fen': File too large; --no-cache learns without it"):
-            learn_weights([word for word in words if word != "--no-cache"], lambda line: None)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def kept_of(weights: Path) -> list[Path]:
@@ -266,7 +255,7 @@ def test_bad_input_is_refused_and_changes_nothing(tmp_path, weights, name, conte
     if content is not None:
         (tmp_path / name).write_bytes(content)
     before = files_of(tmp_path), files_of(weights.parent)
-    words = [str(tmp_path / name), "--weights", str(weights), "--target", "result", "--no-cache"]
+    words = [str(tmp_path / name), "--weights", str(weights), "--target", "result"]
     with pytest.raises(command.CommandError, match=reason):
         learn_weights(words, lambda line: None)
     assert (files_of(tmp_path), files_of(weights.parent)) == before
@@ -299,7 +288,7 @@ def heard() -> list[str]:
 
 def learned(weights: Path, heard: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
     """What `learn` leaves in use after it has learned the values of the pieces from some of our games."""
-    words = [str(few_games(weights.parent)), "1", "5", "--phases", "1", "--no-cache", "--weights", str(weights), *more]
+    words = [str(few_games(weights.parent)), "1", "5", "--phases", "1", "--weights", str(weights), *more]
     return learn_weights(words, heard.append, trial)
 
 
@@ -501,7 +490,7 @@ def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights, heard):
 def test_games_may_have_any_name_that_a_file_can_have(weights, heard, name):
     path = few_games(weights.parent).rename(weights.parent / os.fsdecode(name))
     before, start = load(weights), weights.rename(weights.with_name(f"w K 13 {path.name}.txt"))
-    words = [str(path), "1", "5", "--phases", "1", "--no-cache", "--weights", str(start), "--no-match", "--verbose"]
+    words = [str(path), "1", "5", "--phases", "1", "--weights", str(start), "--no-match", "--verbose"]
     assert learn_weights(words, heard.append) == start
     assert (load(start) != before).any()
     text = start.read_text()

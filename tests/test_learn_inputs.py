@@ -1,4 +1,4 @@
-"""What `learn` reads: streams of games and labelled positions, compressed or not, and the `.fen` files it leaves."""
+"""What `learn` reads: streams of games and labelled positions, compressed or not."""
 
 import bz2
 import gzip
@@ -8,11 +8,9 @@ import mmap
 import os
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import chess
 import numpy as np
 import pytest
 
@@ -183,61 +181,11 @@ def test_a_file_that_is_named_in_several_ways_is_read_once(tmp_path, monkeypatch
     assert find_files(["a.pgn", f"{tmp_path}/a.pgn", "../" + tmp_path.name + "/a.pgn", "*.pgn"]) == [Path("a.pgn")]
 
 
-def test_a_fen_file_holds_the_rows_of_its_games(tmp_path, expected):
-    pgn = tmp_path / "games.pgn"
-    pgn.write_bytes(SELFPLAY.read_bytes() + b"\n1. e4 e5 2. Ke3 1-0\n")
-    keep = reading.ReadOptions(request.Selection(), weights.defaults(), keep_fen=True)
-    rows, games, lines, left_out = read(pgn, options=keep)
-    assert lines[0] == f"Creating file '{tmp_path / 'games.fen'}'"
-    assert left_out[sources.UNREADABLE][0] == 1
-    first, *written, last = (tmp_path / "games.fen").read_text().splitlines()
-    assert first.startswith("#") and last.startswith("#")
-    assert len(written) == len(rows) == len(expected)
-    board, operations = chess.Board.from_epd(" ".join(written[-1].split(" ")[:4] + written[-1].split(" ")[6:]))
-    assert board.is_valid() and operations["c7"] == "710" and operations["c9"] in ("1-0", "0-1", "1/2-1/2")
-    again, games_again, lines, _ = read(pgn, options=keep)
-    assert lines[0].startswith("Using file") and "1 game could not be read" in lines[-1]
-    assert games == games_again == 710
-    assert_equal(again, expected)
-    assert_equal(read(tmp_path / "games.fen")[0], expected)
-
-
-@pytest.mark.parametrize("change", ["file", "settings", "weights", "cut short", "another program's"])
-def test_a_fen_file_of_something_else_is_not_used(tmp_path, change):
-    pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
-    pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    quiet = request.Quiet.ONLY if change == "weights" else request.Quiet.ANY
-    keep = reading.ReadOptions(request.Selection(quiet), weights.defaults(), keep_fen=True)
-    read(pgn, options=keep)
-    if change == "file":
-        pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
-    elif change == "weights":
-        keep = replace(keep, weights=weights.defaults() * 0.9)
-    elif change == "settings":
-        keep = reading.ReadOptions(request.Selection(per_game=8), weights.defaults(), keep_fen=True)
-    elif change == "cut short":
-        fen.write_bytes(fen.read_bytes()[:-20])
-    else:
-        fen.write_text(f"{START} [0.5]\n")
-    before = fen.read_bytes()
-    rows, _, lines, _ = read(pgn, options=keep)
-    if change in ("settings", "weights"):
-        assert_equal(read(pgn, options=keep)[0], rows)
-    else:
-        assert_equal(rows, rows_of(pgn_games.read_games(pgn.read_bytes())))
-    if change == "another program's":
-        assert fen.read_bytes() == before and "not Merino's" in lines[0]
-    else:
-        assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' again"
-
-
 def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path):
     shuffling, path = "Nf3 Nf6 Ng1 Ng8 ", tmp_path / "long.pgn"
     path.write_text(f'[Result "1-0"]\n\n{shuffling * 9000} 1-0\n\n')
-    keep = reading.ReadOptions(request.Selection(), weights.defaults(), keep_fen=True)
-    rows, *_ = read(path, options=keep)
+    rows, *_ = read(path)
     assert len(rows) == 36_000 and (rows.to_end.min(), rows.to_end.max()) == (0, 32_767)
-    assert_equal(read(path, options=keep)[0], rows)
 
 
 @pytest.mark.parametrize(
@@ -381,14 +329,11 @@ def test_each_piece_of_work_begins_a_progress_of_its_own():
 def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path):
     now, stream = iter(range(0, 10**6, 10)), Terminal()
     (tmp_path / "a.pgn").write_bytes(SELFPLAY.read_bytes())
-    for _ in range(2):  # the second time from the .fen file
-        with shown(lambda line: stream.write(f"{line}\n"), False, stream, lambda: float(next(now))) as events:
-            options = reading.ReadOptions(request.Selection(), weights.defaults(), keep_fen=True)
-            reading.read_rows([tmp_path / "a.pgn"], options, events)
+    with shown(lambda line: stream.write(f"{line}\n"), False, stream, lambda: float(next(now))) as events:
+        reading.read_rows([tmp_path / "a.pgn"], READING, events)
     seen = stream.getvalue()
-    assert "Reading a.pgn: " in seen and "Reading a.fen: " in seen
-    for line in ("a.pgn: ", "Using file ", "a.fen: "):
-        assert all(seen[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){line}", seen))
+    assert "Reading a.pgn: " in seen
+    assert all(seen[: found.start()].endswith(("\r", "\n")) for found in re.finditer(r"(?<!Reading )a.pgn: ", seen))
 
 
 def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal():
@@ -406,8 +351,7 @@ def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal():
 def test_games_are_read_from_a_pipe(expected, pack):
     with pipe_with(pack(SELFPLAY.read_bytes())) as out:
         lines: list[str] = []
-        options = reading.ReadOptions(request.Selection(), weights.defaults(), True)
-        found = reading.read_rows(find_files([f"/dev/fd/{out}"]), options, request.Events(lines.append))
+        found = reading.read_rows(find_files([f"/dev/fd/{out}"]), READING, request.Events(lines.append))
     assert found.games == 710
     assert_equal(found.rows, expected)
     assert lines == [f"{out}: 710 games, {len(found.rows)} positions"]
@@ -417,22 +361,20 @@ def test_a_hyphen_is_standard_input(monkeypatch):
     with pipe_with(SELFPLAY.read_bytes()) as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         lines: list[str] = []
-        options = reading.ReadOptions(request.Selection(), weights.defaults(), True)
-        games = reading.read_rows(find_files(["-"]), options, request.Events(lines.append)).games
+        games = reading.read_rows(find_files(["-"]), READING, request.Events(lines.append)).games
     assert games == 710
     assert lines[0].startswith("standard input: 710 games, ")
 
 
 def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch):
-    options = reading.ReadOptions(request.Selection(), weights.defaults())
     for stdin, reason in ((None, "is closed"), (Terminal(), "is the keyboard here")):
         monkeypatch.setattr("sys.stdin", stdin)
         with pytest.raises(SourceError, match=reason):
-            reading.read_rows(find_files(["-"]), options, request.Events(print))
+            reading.read_rows(find_files(["-"]), READING, request.Events(print))
     with pipe_with(b"") as out, os.fdopen(os.dup(out), encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", file)
         with pytest.raises(SourceError, match="no finished game with a usable position in standard input"):
-            reading.read_rows(find_files(["-"]), options, request.Events(print))
+            reading.read_rows(find_files(["-"]), READING, request.Events(print))
 
 
 def test_lines_are_counted_however_they_end():

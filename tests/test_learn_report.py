@@ -13,9 +13,8 @@ import pytest
 from merino.app.console.learning import carry_out, learn_weights, read_arguments, run_learn
 from merino.app.shell.cli import main
 from merino.core.common.command import CommandError
-from merino.eval.families import load_net
 from merino.eval.linear import family, registry
-from merino.eval.linear.weights import SHIPPED, defaults, load, save
+from merino.eval.linear.weights import SHIPPED, load, save
 from merino.lab import plots
 from merino.lab.plots import run_plot
 from merino.learn import judging, procedure, reading
@@ -26,7 +25,6 @@ from merino.learn.request import (
     DEFAULT_CHOICE,
     DEFAULT_TEACHER,
     NO_CHOICE,
-    Events,
     LearnRequest,
     Selection,
     Settings,
@@ -48,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned")
     save(folder / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
-    options = ["--phases", "1", "--no-cache", "--no-match", "--teacher", "off", "--per-game", "30"]
+    options = ["--phases", "1", "--no-match", "--teacher", "off", "--per-game", "30"]
     words = [str(few_games(folder)), "6", str(len(registry.TERMS)), "--weights", str(folder / "weights.txt"), *options]
     assert learn_weights(words, lines.append) == folder / "weights.txt"
     (folder / "shown.txt").write_text("\n".join(lines) + "\n")
@@ -68,7 +66,7 @@ def test_better_weights_are_left_with_the_command_that_proves_them(folder):
 def test_the_summary_for_programs_is_one_object(tmp_path, capsys):
     save(tmp_path / "weights.txt", one_phase())
     words = [str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--out", f"{tmp_path}/out.txt"]
-    assert run_learn([*words, "--json", "--no-cache"]) == 0
+    assert run_learn([*words, "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     asked = "games positions k train_before train_after valid_before valid_after accepted seconds weights"
     assert set(asked.split()) <= set(summary)
@@ -82,7 +80,7 @@ def test_the_article_is_followed_to_the_letter(tmp_path):
     save(tmp_path / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
     few, weights = str(few_games(tmp_path)), str(tmp_path / "weights.txt")
-    words = [few, "6", "9", "--preset", "greko2015", "--weights", weights, "--no-cache", "--no-match"]
+    words = [few, "6", "9", "--preset", "greko2015", "--weights", weights, "--no-match"]
     learn_weights(words, lines.append)
     steps = [line for line in lines if STEP.fullmatch(line)]
     assert lines[lines.index("Start optimization...") + 1] == steps[0]
@@ -241,7 +239,7 @@ def test_the_sentence_and_the_table_of_the_article_state_one_error():
 def test_games_that_teach_nothing_end_in_lines_that_say_so_and_what_helps(tmp_path):
     lines, weights = list[str](), tmp_path / "weights.txt"
     save(weights, load(SHIPPED / "default.txt"))
-    assert learn_weights([str(few_games(tmp_path)), "--weights", str(weights), "--no-cache"], lines.append) is None
+    assert learn_weights([str(few_games(tmp_path)), "--weights", str(weights)], lines.append) is None
     for said in (
         "teach these weights: no gain is to be",
         "weights stay as they were",
@@ -345,20 +343,6 @@ def test_the_report_names_whose_scores_teach():
     for words, name in (([], "gen12"), (["--target", "search"], "a search")):
         request, _ = reading.prepared(read_arguments(["a.pgn", *words]).request, registry.TERMS, [], print)
         assert request.settings.target.describe() == f"the score of {name}"
-
-
-def test_the_cache_next_to_the_games_keeps_the_scores_of_each_scorer_apart(tmp_path):
-    parts = re.split(r"(?=\[Event )", SELFPLAY.read_text())[1:61]
-    scored = [re.sub(r"(\d+\. \S+) ", r"\1 {[%eval 0.20,9]} ", game) for game in parts[:20]]
-    path = tmp_path / "games.pgn"
-    path.write_text("".join(scored + parts[20:]))
-    by_file = reading.ReadOptions(Selection(), defaults(), keep_fen=True, needs_scores=True)
-    by_net = replace(by_file, teacher=load_net("gen12"))
-    of_file, of_net, net_again, file_again = (
-        reading.read_rows([path], options, Events()).rows for options in (by_file, by_net, by_net, by_file)
-    )
-    assert np.array_equal(of_file.scores, file_again.scores) and np.array_equal(of_net.scores, net_again.scores)
-    assert len(of_net.results) == 60 and len(of_net) > 2 * len(of_file)
 
 
 def test_a_teacher_that_is_not_there_is_refused_in_a_sentence(weights):
@@ -477,7 +461,7 @@ def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(
     heard = list[str]()
     test = statistics.Sprt(-300, 0, model=statistics.Model.LOGISTIC)
     trial = replace(prove.GAIN, test=test, time_control=FAST, most_games=200, heats=TINY)
-    words = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1", "--verbose"]
+    words = ["--json", "--weights", str(weights), "--concurrency", "1", "--verbose"]
     args = read_arguments([str(SELFPLAY), *words])
     before = weights.read_bytes()
     carry_out(args, heard.append, trial)

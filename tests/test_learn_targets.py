@@ -35,9 +35,8 @@ from merino.learn.positions import (
     PositionBlock,
     Rows,
     block_of_games,
-    described,
-    described_scorer,
     one_of_each_game,
+    refined,
     rows_of_block,
     select_quiet,
     with_random_moves,
@@ -45,7 +44,6 @@ from merino.learn.positions import (
 from merino.learn.procedure import earlier_weights
 from merino.learn.reading import ReadOptions, prepared, read, read_rows
 from merino.learn.request import (
-    DEFAULT_SELECTION,
     METHODS,
     SILENT,
     Events,
@@ -455,18 +453,6 @@ def test_a_random_move_position_is_a_legal_move_away_and_never_in_check():
         assert to_fen(found_position.reshape(1)) in [copy.fen() for copy in after]
 
 
-def test_a_cache_with_random_moves_is_used_unless_results_count(tmp_path):
-    games = tmp_path / "games.pgn"
-    games.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    selection = Selection(positions=Quiet.RESOLVED, per_game=3, random_moves=True)
-    options = ReadOptions(selection, defaults(), True, needs_scores=True, teacher=load_net("gen1"), needs_results=False)
-    rows = read_rows([games], options, Events()).rows
-    again = read_rows([games.with_suffix(".fen")], options, Events()).rows
-    assert np.array_equal(rows.features, again.features) and np.array_equal(rows.scores, again.scores)
-    with pytest.raises(LearnError, match=r"games\.fen' contains random-move positions, which have no result"):
-        read_rows([games.with_suffix(".fen")], replace(options, needs_results=True), Events())
-
-
 POSITION = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c9 "1-0";'
 
 
@@ -476,6 +462,10 @@ def test_random_moves_are_learned_from_only_where_files_hold_games_or_them(tmp_p
     positions.write_text(POSITION)
     cache.write_text(f"# merino-positions 1; source 00; skip-first 0, skip-last 0, strays\n{POSITION}")
     request = LearnRequest(("any",))
+    options = ReadOptions(Selection(), defaults())
+    with pytest.raises(LearnError, match=r"c\.fen' contains random-move positions, which have no result"):
+        read_rows([cache], options, Events())
+    assert len(read_rows([cache], replace(options, needs_results=False), Events()).rows) == 1
     for paths, is_random in (([games, cache], True), ([games, positions], True), ([positions], False)):
         assert prepared(request, registry.TERMS, paths, heard.append)[0].has_random_moves == is_random
     assert heard == [f"Random-move positions are made from games only: '{positions}' gives none"] * 2
@@ -523,29 +513,41 @@ def test_a_position_of_each_game_is_drawn_and_no_more_files_are_read_than_needed
     assert len(one_of_each_game([SELFPLAY, SELFPLAY], 100)) < 2 * len(once)
 
 
-@pytest.mark.parametrize(("wanted", "is_ranked"), [(20, True), (1000, False), (0, False)])
-def test_the_learner_ranks_moves_where_there_are_games_enough(wanted, is_ranked):
-    request = read_arguments([str(SELFPLAY)]).request
+@pytest.mark.parametrize(
+    ("words", "wanted", "is_ranked"),
+    [(["--teacher", "off"], 20, True), (["--teacher", "off"], 1000, False), ([], 20, False)],
+)
+def test_the_learner_ranks_moves_where_ranks_decide_and_games_are_enough(words, wanted, is_ranked):
+    request = read_arguments([str(SELFPLAY), *words]).request
     request = replace(request, choice=replace(request.choice, ranked=wanted))
     assert (reading.moves_to_rank(request, [SELFPLAY], None) is not None) == is_ranked
 
 
-@pytest.mark.parametrize(("words", "by_ranks"), [(["--teacher", "off"], True), ([], False)])
-def test_the_prior_is_chosen_by_ranks(words, by_ranks, monkeypatch):
-    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--no-cache", *words]).request
+def test_of_later_games_fewer_positions_are_drawn(monkeypatch):
+    games = pgn_games.read_games(SELFPLAY.read_bytes())
+    monkeypatch.setattr("merino.learn.positions.EARLY_GAMES", 1000 + len(games) // 2)
+    selection = Selection(per_game=5, later=2)
+    block = refined(block_of_games(games), selection, defaults(), games_before=1000)
+    of_each = np.bincount(block.game)
+    assert (of_each[: len(games) // 2].max(), of_each[len(games) // 2 :].max()) == (5, 2)
+    for words, later in (([], 10), (["--per-game", "30"], None)):
+        assert read_arguments(["a.pgn", *words]).request.selection.later == later
+
+
+def test_the_prior_is_chosen_by_ranks(monkeypatch):
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--teacher", "off"]).request
     request = replace(request, choice=replace(request.choice, ranked=0))
     data = read(request, registry.TERMS, defaults(), SILENT)
     pulls = iter([0.1, 0.2, 0.3])  # each ranks better than the one before
     monkeypatch.setattr(rescoring, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
     moves = moves_of(positions_of(*MATES), family.LinearEvaluation(defaults()))
     settings, _ = fit_all(replace(data, moves=moves), SILENT)
-    assert (next(pulls, None) is None) == by_ranks
-    weakest = request.choice.pulls[-1] * prior_spread(data.sample)
-    assert not by_ranks or settings.prior == weakest
+    assert next(pulls, None) is None
+    assert settings.prior == request.choice.pulls[-1] * prior_spread(data.sample)
 
 
 def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch):
-    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--teacher", "off", "--no-cache"]).request
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--teacher", "off"]).request
     request = replace(request, choice=replace(request.choice, ranked=0))
     data = read(request, registry.TERMS, defaults(), SILENT)
     begun, fit = list[float | None](), fitting.fit
@@ -587,16 +589,16 @@ def start(tmp_path: Path) -> Path:
     return path
 
 
-def test_scores_and_positions_belong_to_the_version_of_own_terms():
+def test_scores_belong_to_the_version_of_own_terms():
     weights = defaults()
     mine, changed = registry.TermSet("mine", terms=registry.TERMS), registry.TermSet("mine", terms=registry.TERMS)
     mine.version, changed.version = "0123", "4567"
-    versions = registry.TERMS, mine, changed
-    scorers = [described_scorer(family.LinearEvaluation(weights, terms=terms)) for terms in versions]
-    choices = [described(DEFAULT_SELECTION, weights, terms) for terms in versions]
-    assert len(set(scorers)) == len(set(choices)) == 3
+    scorers = [
+        rescoring.described_scorer(family.LinearEvaluation(weights, terms=terms))
+        for terms in (registry.TERMS, mine, changed)
+    ]
     plain = hashlib.blake2b(family.LinearEvaluation(weights).weights.tobytes(), digest_size=8).hexdigest()
-    assert scorers[0] == f"weights {plain}" and choices[0] == described(DEFAULT_SELECTION, weights)
+    assert len(set(scorers)) == 3 and scorers[0] == f"weights {plain}"
 
 
 @pytest.fixture(scope="module")
@@ -607,7 +609,7 @@ def games() -> bytes:
 
 def test_the_weights_of_a_set_are_learned_from_games(start, capsys):
     words = ["learn", str(few_games(start.parent)), "1", str(len(FULL)), "--phases", "2", "--weights", str(start)]
-    assert main([*words, "--no-cache", "--no-match", "--json", "--per-game", "5"]) == 0
+    assert main([*words, "--no-match", "--json", "--per-game", "5"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert len(summary["weights"]) == 2 * len(FULL) and summary["valid_after"] < summary["valid_before"]
     terms, learned = load_any(start)

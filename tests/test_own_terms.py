@@ -133,7 +133,7 @@ def test_a_table_of_weights_that_is_too_small_is_an_error_and_no_search_fails(ow
     found = searcher.Searcher(1, evaluation=load(path)).search(Position(), limits.Limits(depth=4))
     assert found.line and found.line.pv
     games = few_games(tmp_path)
-    for words in (["explain", ON_THE_RIM], ["learn", str(games), "--no-cache", "--teacher", "off", "--no-match"]):
+    for words in (["explain", ON_THE_RIM], ["learn", str(games), "--teacher", "off", "--no-match"]):
         assert main([*words, "--weights", str(path)]) != 0
         assert "the table RookByPawns counts in a cell that it does not have" in capsys.readouterr().err
     assert path.read_text() == "set mine\nRookByPawns_2 30\n"

@@ -185,4 +185,4 @@ def _learn(settings: Settings, games: list[Path], file: Path, record: Path, cont
     """Write the weights learned from these games; if they are no better, only the record of the run."""
     names = tuple(map(str, games))
     request = LearnRequest(names, settings, Selection(), NO_CHOICE, None, weights=str(SHIPPED / START), out=str(file))
-    learn_from_files(replace(request, record=str(record), keep_fen=False, plays_match=False), context.events)
+    learn_from_files(replace(request, record=str(record), plays_match=False), context.events)

@@ -226,12 +226,15 @@ def _cells(at: slice, first: int) -> list[int]:
 
 
 def gauss_newton(
-    sample: Sample, start: FitParameters, problem: FitProblem, trace: Trace | None = None
+    sample: Sample, start: FitParameters, problem: FitProblem, trace: Trace | None = None, known: Step | None = None
 ) -> FitParameters:
     """The parameters that minimise the objective within bounds exactly.
 
-    A large sample is first fitted on a part, whose steps are not recorded; this saves most of the time.
+    A large sample is first fitted on a part, whose steps are not recorded; this saves most of the time. It goes
+    on from the last step of another fit that is `known`, unless that stayed where it began.
     """
+    if known is not None and len(known.sums.products):
+        return approach(sample, known.parameters, problem, trace.stepped if trace else SILENT.stepped, known=known.sums)
     *parts, whole = samples.strides(sample)
     for stride in parts:
         start = approach(sample, start, problem, stride=stride, tolerance=ROUGH_TOLERANCE)
@@ -245,13 +248,15 @@ def approach(
     stepped: Callable[[Step], object] = SILENT.stepped,
     stride: int = 1,
     tolerance: float = TOLERANCE,
+    known: Sums | None = None,
 ) -> FitParameters:
     """Gauss-Newton on every `stride`-th block, starting at `parameters`, until a step would gain next to nothing.
 
-    The matrix takes most of the time of a pass. It is kept as long as steps keep what it promises.
+    The products take most of the time of a pass. They are kept as long as steps keep what they promise, so those of the
+    sums that are `known` at the start may be of other parameters or other games.
     """
     damping = 1e-6
-    sums = gather(sample, parameters, Detail.PRODUCTS, stride)
+    sums = known or gather(sample, parameters, Detail.PRODUCTS, stride)
     best, matrix = problem.objective(sums, parameters, stride), problem.matrix(sums, parameters, stride)
     stepped(Step(parameters, sums))
     for _ in range(MAX_STEPS):
@@ -267,6 +272,8 @@ def approach(
         if abs(fall - expected) > SURPRISE * expected:
             found = gather(sample, candidate, Detail.PRODUCTS, stride)
             matrix = problem.matrix(found, candidate, stride)
+        else:
+            found = replace(found, products=sums.products)
         best, parameters, sums, damping = best - fall, candidate, found, damping / 4
         stepped(Step(parameters, sums))
     return parameters
@@ -407,7 +414,7 @@ def fit_all(data: reading.TrainingData, events: Events) -> tuple[Settings, Fitte
     moves, request = data.moves, data.request
 
     def fault(fitted: Fitted) -> float:
-        if moves is not None and not request.has_random_moves:
+        if moves is not None:
             evaluation = family.LinearEvaluation(fitted.end.weights, terms=data.terms)
             return -rescoring.rank_figure(moves, evaluation).reciprocal_rank
         return gather(data.sample, fitted.end).valid
@@ -437,7 +444,7 @@ def fit(
 ) -> Fitted:
     """Fit K, then the free weights, and round them; Ctrl-C ends the fit and keeps the best so far.
 
-    A fit that is `alike` but for the pull starts where this one does: K need not be found again.
+    One that is `alike` but for the pull, of the same method, gives K and where to begin.
     """
     if alike is None:
         start = FitParameters(weights, 1 / settings.k) if settings.k else samples.fit_k(sample, weights)
@@ -448,7 +455,10 @@ def fit(
     trace, interrupted = Trace(events, settings, problem.names), False
     trace.stepped(Step(start, before))
     try:
-        best = (descent if settings.method == DESCENT else gauss_newton)(sample, start, problem, trace)
+        if settings.method == DESCENT:
+            best = descent(sample, start, problem, trace)
+        else:
+            best = gauss_newton(sample, start, problem, trace, alike.steps[-1] if alike else None)
     except KeyboardInterrupt:
         interrupted, best = True, trace.steps[-1].parameters
     return Fitted(start, problem.rounded(best), before, problem, trace.steps, interrupted)

@@ -195,7 +195,7 @@ def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
         or len(sample.games(False)) + len(sample.games(True)) <= fitting.FEW_GAMES
     )
     if gain.decrease > 0 and in_doubt and not fitted.interrupted and not settings.split_by_position:
-        gain = _cross_validated(sample, start, end, problem, settings.seed)
+        gain = _cross_validated(sample, start, end, problem, settings.seed, after.products)
     spread = sandwich_errors(sample, end, problem, after)
     return Learned(**vars(fitted), after=after, gain=gain, spread=spread)
 
@@ -245,11 +245,14 @@ def _gain(decreases: np.ndarray, folds: int = 1) -> Gain:
     return Gain(float(decrease), float(error), folds)
 
 
-def _cross_validated(sample: Sample, start: FitParameters, end: FitParameters, problem: FitProblem, seed: int) -> Gain:
+def _cross_validated(
+    sample: Sample, start: FitParameters, end: FitParameters, problem: FitProblem, seed: int, products: np.ndarray
+) -> Gain:
     """The gain by cross-validation: each part of the games is judged by a fit to the others.
 
     The validation set is one of the parts. All games together often show a gain that a fifth of them cannot. The fits
-    are by Gauss-Newton, whatever the method: all methods have the same optimum.
+    are by Gauss-Newton, whatever the method: all methods have the same optimum. They begin where the fit to all ends,
+    with its `products`, as those of other games are much the same.
     """
     decreases = [_error_decreases(sample, start, end)]
     games = np.random.default_rng(seed).permutation(sample.games(is_validation=False))
@@ -257,7 +260,8 @@ def _cross_validated(sample: Sample, start: FitParameters, end: FitParameters, p
     for part in parts:
         if len(part):
             fold = sample.with_validation(part)
-            fitted = problem.rounded(fitting.approach(fold, end, problem))
+            sums = replace(samples.gather(fold, end, samples.Detail.GRADIENT), products=products)
+            fitted = problem.rounded(fitting.approach(fold, end, problem, known=sums))
             decreases.append(_error_decreases(fold, start, fitted))
     return _gain(np.concatenate(decreases), len(decreases))
 

@@ -14,7 +14,6 @@ The features, five sixths of all bytes, go to a file without a name where there 
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -30,10 +29,9 @@ from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
 from merino.engine.search import iterative_deepening, state, static_eval, transposition, tree, worker
 from merino.eval import material
-from merino.eval.evaluation import Evaluation
 from merino.eval.linear import compiled, family, registry
 from merino.formats import labelled, pgn_games, pgn_tokens, sources
-from merino.learn.request import Quiet, Selection
+from merino.learn.request import EARLY_GAMES, Quiet, Selection
 
 _local = threading.local()  # a search record belongs to one thread
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
@@ -42,30 +40,6 @@ _FEW = 1 << 16  # rows that there is room for at first, and that are moved at a 
 MAX_IN_MEMORY = 450_000_000  # bytes of features that are kept in memory; more go to a file
 _FEATURE_BYTES = np.dtype(np.int16).itemsize
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
-
-
-def described(selection: Selection, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> str:
-    """A selection within one file by weights of these terms, as text, as in files of Merino 1.0."""
-    text = "skip-first 0, skip-last 0"
-    if selection.per_game is not None:
-        text += f", per-game {selection.per_game}"
-    if selection.random_moves:
-        text += ", strays"
-    if selection.positions is not Quiet.ANY:
-        judge = _short_hash(weights.tobytes() + terms.version.encode())
-        text += f", skip-decided None, quiet {selection.positions}, halfmove clock ignored, weights {judge}"
-    return text
-
-
-def described_scorer(evaluation: Evaluation) -> str:
-    """The identity of an evaluation that gives scores, as text."""
-    if isinstance(evaluation, family.LinearEvaluation):
-        return f"weights {_short_hash(evaluation.weights.tobytes() + evaluation.terms.version.encode())}"
-    return f"evaluation {_short_hash(sealed.as_json(evaluation.identity))}"
-
-
-def _short_hash(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -130,17 +104,24 @@ def block_of_games(games: pgn_games.Games) -> PositionBlock:
 
 
 def refined(
-    block: PositionBlock, selection: Selection, weights: np.ndarray, terms: registry.TermSet = registry.TERMS
+    block: PositionBlock,
+    selection: Selection,
+    weights: np.ndarray,
+    terms: registry.TermSet = registry.TERMS,
+    games_before: int = 0,
 ) -> PositionBlock:
-    """The positions of a block that a selection takes by their scores and by chance, with random-move positions."""
+    """The positions of a block that a selection takes by their scores and by chance, with random-move positions.
+
+    So many games of the file come before it.
+    """
     is_drawn_first = selection.positions is Quiet.RESOLVED  # to resolve only those that are used
     if is_drawn_first:
-        block = sampled(block, selection.per_game)
+        block = _sampled(block, selection, games_before)
     if selection.random_moves:
         block = with_random_moves(block)
     if selection.positions is not Quiet.ANY:
         block = block.chosen(select_quiet(block.positions, weights, selection.positions, terms))
-    return block if is_drawn_first else sampled(block, selection.per_game)
+    return block if is_drawn_first else _sampled(block, selection, games_before)
 
 
 def codes_of(names: np.ndarray, results: np.ndarray) -> np.ndarray:
@@ -148,19 +129,26 @@ def codes_of(names: np.ndarray, results: np.ndarray) -> np.ndarray:
     return np.asarray(names * ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64))
 
 
-def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
-    """The block with at most `per_game` positions of each game: a random choice, but the same each time."""
-    return block if per_game is None else block.chosen(drawn(block.positions["key"], block.game, per_game))
+def _sampled(block: PositionBlock, selection: Selection, games_before: int) -> PositionBlock:
+    """The block with as many positions of each game as are wanted: a random choice, but the same each time."""
+    if selection.per_game is None:
+        return block
+    is_late = games_before + block.game >= EARLY_GAMES
+    most = np.where(is_late, min(selection.per_game, selection.later or selection.per_game), selection.per_game)
+    return block.chosen(drawn(block.positions["key"], block.game, most))
 
 
-def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
-    """A random choice of at most `per_game` positions per game, bool[n]; `keys`, uint64[n], are those of positions."""
+def drawn(keys: np.ndarray, games: np.ndarray, per_game: int | np.ndarray) -> np.ndarray:
+    """A random choice of at most `per_game` positions per game, bool[n]; `keys`, uint64[n], are those of positions.
+
+    `per_game` may be int64[n], the same for all positions of a game.
+    """
     order = np.lexsort((keys * ODD, games))
     in_order = games[order]
     begins = _beginnings(in_order)
     rank = np.arange(len(games)) - np.repeat(begins, np.diff(np.append(begins, len(games))))
     chosen = np.zeros(len(games), dtype=np.bool_)
-    chosen[order[rank < per_game]] = True
+    chosen[order[rank < np.broadcast_to(per_game, len(games))[order]]] = True
     return chosen
 
 
@@ -261,7 +249,8 @@ def one_of_each_game(paths: Sequence[Path], enough: int) -> np.ndarray:
 
 def _one_of_each(piece: pgn_games.GamesText) -> np.ndarray:
     games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before)
-    return sampled(block_of_games(games), 1).positions
+    block = block_of_games(games)
+    return block.positions[drawn(block.positions["key"], block.game, 1)]
 
 
 def _of_labelled(source: sources.Source) -> Iterator[np.ndarray]:

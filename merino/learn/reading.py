@@ -3,10 +3,8 @@
 A file, plain or compressed, is read in pieces that end between games. Several threads turn pieces into rows, which are
 collected in order.
 
-The positions of a PGN file are kept next to it, in a `.fen` cache that any program for labelled positions can read: a
-line is `FEN c9 "1-0"; c8 "41"; c7 "17";` with the plies to the end of the game and the number of the game in its file,
-followed by `ce 35;` if there is a score. The first line, a comment, names the source and the settings; the cache is
-used only if they are the same, and else replaced. The last line proves that it is complete.
+Up to 2.0.0 `learn` kept the positions of a PGN next to it, in a `.fen` file of labelled positions. Its first line, a
+comment, says how they were chosen.
 """
 
 from __future__ import annotations
@@ -14,16 +12,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from merino.core.common import files, work
-from merino.core.common.text import counted
+from merino.core.common import work
 from merino.eval import evaluation, families
 from merino.eval.linear import phases, registry
 from merino.formats import labelled, pgn_games, pgn_tokens, scored_games, sources
@@ -32,82 +28,35 @@ from merino.learn import sample as samples
 from merino.learn.positions import PositionBlock, Rows
 from merino.learn.request import DEFAULT_TEACHER, Events, LearnError, LearnRequest, Say, Selection
 
-_MARK = "# merino-positions 1"
-_LAST_LINE = re.compile(rb"\n# whole: (\d+) games, (\d+) unreadable\n\Z")
-_MAX_FIRST_LINE, _MAX_LAST_LINE = 1024, 256
+_CHOSEN = b"# merino-positions "  # how a file of positions that were chosen before begins
 ENOUGH = 4  # times as many games as positions to rank moves in, to draw these from
 
 
-@dataclass(frozen=True)
-class Cache:
-    """The `.fen` file for a source and settings: where it lies, and its first line.
-
-    `games` with positions, and those that were `unreadable`, are counted in its last line. `games` is None where the
-    file cannot be used. A file in its place `is_foreign` if no Merino wrote it.
-    """
-
-    path: Path
-    first: bytes
-    games: int | None = None
-    unreadable: int = 0
-    is_foreign: bool = False
-
-    @classmethod
-    def of(cls, source: Path, settings: str) -> Cache:
-        """The cache of a source; raises SourceError."""
-        path = sources.plain_name(source).with_suffix(".fen")
-        first = f"{_MARK}; source {sources.digest(source)}; {settings}\n".encode()
-        if not files.is_regular(path):
-            return cls(path, first, is_foreign=files.is_there(path))
-        with files.open_user_file(path, files.GAMES) as file:
-            before = file.readline(_MAX_FIRST_LINE)
-            file.seek(max(0, file.seek(0, 2) - _MAX_LAST_LINE))
-            last = _LAST_LINE.search(file.read())
-        if before == first and last is not None:
-            return cls(path, first, int(last[1]), int(last[2]))
-        return cls(path, first, is_foreign=not is_cache(before))
-
-
-def is_cache(head: bytes) -> bool:
-    """Whether a text begins as a `.fen` file of any Merino does."""
-    return head.startswith(_MARK.rstrip("0123456789").encode())
-
-
 def has_random_moves(head: bytes) -> bool:
-    """Whether a text begins as a `.fen` file with random-move positions does; its lines look like those of others."""
-    return is_cache(head) and b", strays" in re.split(rb"[\r\n]", head, maxsplit=1)[0]
+    """Whether a text begins as a file with random-move positions does; its lines look like those of others."""
+    return head.startswith(_CHOSEN) and b", strays" in re.split(rb"[\r\n]", head, maxsplit=1)[0]
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read: which positions, the weights in use (to check rows) and their terms, and which files to write."""
+    """How to read: which positions, and the weights in use (to check rows) and their terms."""
 
     selection: Selection
     weights: np.ndarray
-    keep_fen: bool = False  # whether to write a `.fen` file next to each PGN file
     needs_scores: bool = False  # whether to use only positions with a score
     needs_results: bool = True  # whether results count, which random-move positions do not have
     teacher: evaluation.Evaluation | None = None  # whose static scores positions get, None for those in the files
     terms: registry.TermSet = registry.TERMS  # whose features the rows have, and whose weights these are
 
-    def described(self) -> str:
-        """The settings that decide which positions of a file are used, and with whose scores, as text."""
-        scores = ", scored in the file" if self.needs_scores else ""
-        if self.teacher is not None:
-            scores = f", scored by {positions.described_scorer(self.teacher)}"
-        return positions.described(self.selection, self.weights, self.terms) + scores
-
 
 class InputPart(NamedTuple):
-    """The rows and counts of a piece of a file, and of games their lines for the cache."""
+    """The rows and counts of a piece of a file."""
 
     rows: Rows
     faults: Sequence[sources.Fault]
     unscored: int  # positions left out because they have no score
     found: int = 0  # games in the text
     used: int = 0  # games with a result and no fault
-    unreadable: int = 0
-    fen: bytes = b""
 
 
 class Drawn(NamedTuple):
@@ -155,7 +104,7 @@ class FileReader:
     """Reads files, one after the other, into one store."""
 
     def __init__(self, options: ReadOptions, events: Events) -> None:
-        self._options, self._events, self._settings = options, events, options.described()
+        self._options, self._events = options, events
         self.store = positions.RowStore(terms=len(options.terms))
         self.games = self.unscored = 0
         self.left_out = sources.LeftOut()
@@ -170,52 +119,22 @@ class FileReader:
                         "games that it was made from"
                     )
                 self._read_labelled(source)
-                return
-            cache = None if source.is_passing else Cache.of(path, self._settings)
-            if cache is None or cache.games is None:
-                self._read_games(source, cache if self._options.keep_fen else None)
-                return
-        with sources.open_source(cache.path) as source:
-            self._events.say(f"Using file '{cache.path}', made from '{path.name}' with these settings")
-            self._read_labelled(source, cache)
+            else:
+                self._read_games(source)
 
-    def _read_games(self, source: sources.Source, cache: Cache | None) -> None:
-        found = used = unreadable = unscored = rows = 0
+    def _read_games(self, source: sources.Source) -> None:
+        found = used = unscored = rows = 0
         from_comments = self._options.needs_scores and self._options.teacher is None
         unit = scored_games.ScoreUnit(source) if from_comments else None
-        if cache is not None and cache.is_foreign:
-            self._events.say(f"No file '{cache.path}' is created: there is one that is not Merino's")
-            cache = None
-        with ExitStack() as stack:
-            fen = None
-            rows_of = partial(part_of, self._options, cache is not None, None if unit is None else unit.whole)
-            for part in work.in_order(rows_of, pgn_games.games_of(source)):
-                self._add(source, part, "game")
-                rows, unscored = rows + len(part.rows), unscored + part.unscored
-                found, used, unreadable = found + part.found, used + part.used, unreadable + part.unreadable
-                if cache and fen is None and len(part.rows):
-                    fen = self._create(cache, stack)
-                    cache = cache if fen else None
-                if cache and fen:
-                    _write(fen, part.fen, cache.path)
-            if cache and fen:
-                _write(fen, f"# whole: {used} games, {unreadable} unreadable\n".encode(), cache.path)
+        rows_of = partial(part_of, self._options, None if unit is None else unit.whole)
+        for part in work.in_order(rows_of, pgn_games.games_of(source)):
+            self._add(source, part, "game")
+            rows, unscored = rows + len(part.rows), unscored + part.unscored
+            found, used = found + part.found, used + part.used
         self.games += used
         if unit is not None:
             unit.note(source.path, unscored, unscored + rows, self.left_out)
         self._events.say(f"{source.name}: {found} games, {rows} positions")
-
-    def _create(self, cache: Cache, stack: ExitStack) -> IO[bytes] | None:
-        """The open `.fen` file, with its first line written; None if it cannot be written."""
-        path, again = cache.path, " again" if files.is_there(cache.path) else ""
-        try:
-            file = stack.enter_context(files.writing_whole(path))
-        except OSError as error:
-            self._events.say(f"No file '{path}' can be created: {error.strerror}")
-            return None
-        self._events.say(f"Creating file '{path}'{again}")
-        _write(file, cache.first, path)
-        return file
 
     def _add(self, source: sources.Source, part: InputPart, what: str) -> None:
         self.store.add(part.rows)
@@ -223,8 +142,8 @@ class FileReader:
         self.left_out.add(source.path, part.faults, what)
         self._events.progressed(f"Reading {source.name}", source.done)
 
-    def _read_labelled(self, source: sources.Source, cache: Cache | None = None) -> None:
-        draws = Selection() if is_cache(source.head) else self._options.selection  # what a cache has was drawn before
+    def _read_labelled(self, source: sources.Source) -> None:
+        draws = Selection() if source.head.startswith(_CHOSEN) else self._options.selection
         parts = list[Drawn]()
         for part, drawn in work.in_order(
             lambda piece: labelled_part(self._options, draws, *piece), source.numbered_lines()
@@ -240,13 +159,11 @@ class FileReader:
             if not chosen.all():
                 self.store.keep(chosen)
         games = self.store.group(codes_of_rows, results)
-        self.games += games if cache is None or cache.games is None else cache.games
+        self.games += games
         found, say, nameless = len(results), self._events.say, unnamed.sum()
         say(f"{source.name}: {found} positions" + (f" of {games} games" if nameless < found else ""))
         if nameless:
             say(f"  {nameless} name no game (c7): each counts as a game, and neighbours may be in both sets")
-        if cache and cache.unreadable:
-            say(f"{counted(cache.unreadable, 'game')} could not be read when it was created")
 
 
 def labelled_part(options: ReadOptions, draws: Selection, text: bytes, lines: int) -> tuple[InputPart, Drawn]:
@@ -271,20 +188,16 @@ def labelled_part(options: ReadOptions, draws: Selection, text: bytes, lines: in
     return part, Drawn(keys, codes, usable, read.results, unnamed)
 
 
-def part_of(options: ReadOptions, has_cache: bool, whole: int | None, piece: pgn_games.GamesText) -> InputPart:
-    """The rows of some games, and their lines if a cache is to be written; `whole` is for `play_games`."""
+def part_of(options: ReadOptions, whole: int | None, piece: pgn_games.GamesText) -> InputPart:
+    """The rows of some games; `whole` is for `play_games`."""
     games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before, whole)
     table, faults = games.table, tuple(games.faults(needs_result=True))
-    unreadable = np.count_nonzero(table["fault"] != pgn_games.NO_FAULT)
     is_used = (table["plies"] > 0) & (table["fault"] == pgn_games.NO_FAULT) & (table["result"] != pgn_tokens.UNFINISHED)
-    block = positions.refined(positions.block_of_games(games), options.selection, options.weights, options.terms)
+    block = positions.block_of_games(games)
+    block = positions.refined(block, options.selection, options.weights, options.terms, piece.games_before)
     block, has_score = _scored(options, block)
-    fen, numbers = b"", piece.games_before + 1 + block.game
-    if has_cache:
-        fen = labelled.write_labelled(block.positions, block.results[block.game], numbers, block.to_end, block.scores)
     rows = positions.rows_of_block(block, options.terms)
-    counts = int((~has_score).sum()), len(table), int(np.count_nonzero(is_used)), int(unreadable)
-    return InputPart(rows, faults, *counts, fen)
+    return InputPart(rows, faults, int((~has_score).sum()), len(table), int(np.count_nonzero(is_used)))
 
 
 def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, np.ndarray]:
@@ -299,11 +212,6 @@ def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, 
         has_score = block.scores != pgn_tokens.NO_SCORE
         block = block.chosen(has_score)
     return block, has_score
-
-
-def _write(file: IO[bytes], content: bytes, path: Path) -> None:
-    with files.writing(LearnError, path, after="; --no-cache learns without it"):
-        file.write(content)
 
 
 @dataclass(frozen=True)
@@ -351,7 +259,6 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
     options = ReadOptions(
         replace(request.selection, random_moves=request.has_random_moves),
         start,
-        keep_fen=request.keep_fen and not request.dry_run,
         needs_scores=target.needs_scores,
         needs_results=target.needs_results,
         teacher=teacher,
@@ -407,10 +314,11 @@ def moves_to_rank(
 ) -> rescoring.Moves | None:
     """The moves that the weights shall rank, as the teacher or the default net sees them.
 
-    None if none are wanted, or the games of these files are too few or cannot be read again.
+    None if none are wanted, the error decides, as it does with random-move positions, or the games of these files are
+    too few or cannot be read again.
     """
     wanted = request.choice.ranked
-    if not wanted or any(map(sources.is_passing, paths)):
+    if not wanted or request.has_random_moves or any(map(sources.is_passing, paths)):
         return None
     ranked = positions.one_of_each_game(paths, ENOUGH * wanted)[:wanted]
     if len(ranked) < wanted:

@@ -113,6 +113,9 @@ def _prior(text: str) -> float:
     return value
 
 
+EARLY_GAMES = 3000  # more positions of each of so many games hardly lower the error (docs/lab/learning.md)
+
+
 class Quiet(StrEnum):
     """The treatment of positions where a capture changes the score, as the values of `--positions` name it."""
 
@@ -130,6 +133,7 @@ class Selection:
     )
     per_game: Annotated[int | None, "positions of each game", of_positions("N", 1, none="all")] = None
     random_moves: bool = False  # whether to use after each also a position that a random move makes of it
+    later: int | None = None  # positions of each game behind the first EARLY_GAMES of a file, None for no fewer
 
     def __post_init__(self) -> None:
         options.check(self)
@@ -241,11 +245,11 @@ class Choice:
 
 NO_CHOICE = Choice()
 DEFAULT_CHOICE = Choice((3.0, 10.0), (1.0, 0.5, 0.25), 1000)
-# What the plain command does: positions resolved to the end of quiescence, thirty of a game and as many random-move
-# positions, all terms in two phases.
+# What the plain command does: positions resolved to the end of quiescence, thirty of a game, or ten of a later one, and
+# as many random-move positions, all terms in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
-DEFAULT_SELECTION = Selection(positions=Quiet.RESOLVED, per_game=30, random_moves=True)
-FEW_OF_A_GAME = 10  # where results teach, which are the same for all of them
+FEW_OF_A_GAME = 10  # where results teach, which are the same for all of them, or games are many
+DEFAULT_SELECTION = Selection(positions=Quiet.RESOLVED, per_game=30, random_moves=True, later=FEW_OF_A_GAME)
 
 
 @dataclass(frozen=True)
@@ -274,7 +278,6 @@ class LearnRequest:
     ] = None
     out: Annotated[str | None, "write the new weights to this file instead", of_weights("FILE")] = None
     verbose: Annotated[bool, "show the steps of the fit, all weights and the matches", of_output()] = False
-    keep_fen: Annotated[bool, "keep no .fen cache of positions next to the games", of_output(flag="--no-cache")] = True
     dry_run: bool = False
     record: str | None = None
 

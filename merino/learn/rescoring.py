@@ -11,6 +11,7 @@ put the one that a teacher finds best? This figure predicts Elo better than the 
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import threading
@@ -27,7 +28,8 @@ from merino.core.common import files, sealed, work
 from merino.core.compiled.jit import entry
 from merino.engine.search import choice, iterative_deepening, limits, transposition, worker
 from merino.eval.evaluation import Evaluation
-from merino.eval.linear.weights import defaults
+from merino.eval.families import default
+from merino.eval.linear import family
 from merino.formats import packed, pgn_games, pgn_tokens, sources
 from merino.learn import positions as chosen
 from merino.learn import request
@@ -42,6 +44,20 @@ _HEAD = np.dtype([*_NAME.descr, ("checksum", "S8")])
 log = logging.getLogger(__name__)
 NO_PAST = np.zeros(0, dtype=np.uint64)  # of a position that is searched for itself
 _local = threading.local()  # a search record belongs to one thread
+SELECTION = request.Selection(positions=request.Quiet.RESOLVED, per_game=10)  # a search takes a millisecond
+# As files of Merino 1.0 have it, with the weights that resolve positions behind it.
+SELECTED = "skip-first 0, skip-last 0, per-game 10, skip-decided None, quiet qsearch, halfmove clock ignored"
+
+
+def described_scorer(evaluation: Evaluation) -> str:
+    """The identity of an evaluation that gives scores, as text."""
+    if isinstance(evaluation, family.LinearEvaluation):
+        return f"weights {_short_hash(evaluation.weights.tobytes() + evaluation.terms.version.encode())}"
+    return f"evaluation {_short_hash(sealed.as_json(evaluation.identity))}"
+
+
+def _short_hash(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 class RescoringStoppedError(Exception):
@@ -57,7 +73,7 @@ class Rescore:
 
     def describe(self) -> str:
         """The settings that decide the scores, as text."""
-        return f"{self.nodes} nodes, {chosen.described_scorer(self.evaluation)}"
+        return f"{self.nodes} nodes, {described_scorer(self.evaluation)}"
 
     def scores_of(self, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], int16[n], encoded as in `formats.pgn_tokens`. Runs long, and without the GIL.
@@ -184,8 +200,6 @@ def searched_positions(
 
     The scores are kept in a file next to the games, so that a stopped run continues. Raises LearnError.
     """
-    selection = request.Selection(positions=request.Quiet.RESOLVED, per_game=10)  # a search takes a millisecond
-    weights = defaults()
     games_before = found = 0
     for path in paths:  # what cannot be read is found before the searches
         with sources.open_source(path) as source:
@@ -195,14 +209,14 @@ def searched_positions(
                 pass
     for path in paths:
         with sources.open_source(path) as source:
-            made_from = f"source {sources.digest(path)}; {chosen.described(selection, weights)}"
+            made_from = f"source {sources.digest(path)}; {SELECTED}, {described_scorer(default())}"
             with ScoreFile(Path(f"{path}{ENDING}"), rescore, made_from) as scores:
 
                 def searched(
                     piece: pgn_games.GamesText, file: ScoreFile = scores
                 ) -> tuple[chosen.PositionBlock, pgn_games.Games]:
                     games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before)
-                    block = chosen.refined(chosen.block_of_games(games), selection, weights)
+                    block = chosen.refined(chosen.block_of_games(games), SELECTION, default().weights)
                     return replace(block, scores=file.scores_of(piece.games_before, block.positions)), games
 
                 if scores.known:

@@ -66,7 +66,7 @@ def _record(path: Path, need: Need) -> None:
     folder = path.with_suffix(".run")
     folder.mkdir(exist_ok=True)
     weights = folder / "w.txt"
-    _made(f"learn {{many.pgn}} --weights {{wrong.txt}} --no-match --no-cache --out {weights}")(weights, need)
+    _made(f"learn {{many.pgn}} --weights {{wrong.txt}} --no-match --out {weights}")(weights, need)
     path.write_bytes((folder / "learning.json").read_bytes())
 
 

@@ -85,6 +85,8 @@ def _request(args: argparse.Namespace, files: tuple[str, ...], terms: dict[str, 
         settings = replace(settings, target=Target(1.0 if found.teacher is None else 0.0))
     if not args.preset and found.teacher is None:
         selection = replace(selection, per_game=request.FEW_OF_A_GAME)
+    if "per_game" in asked:
+        selection = replace(selection, later=None)
     return replace(
         found,
         selection=replace(selection, **options.given(asked, Selection)),
@@ -116,9 +118,11 @@ def learn_parser(command: str = "merino learn") -> shared.Parser:
     options.add_options(parser, LearnRequest)
     sentence = "as GreKo 2015 ML: one phase, descent, K 150, decay 20, all positions, split by position"
     parser.group(FIT).add_argument("--preset", choices=[ARTICLE_PRESET], help=sentence)
-    per_game = f"{DEFAULT_SELECTION.per_game}, {request.FEW_OF_A_GAME} without a teacher"
+    few = f"{request.FEW_OF_A_GAME} without a teacher and behind the first {request.EARLY_GAMES} games"
+    per_game = f"{DEFAULT_SELECTION.per_game}, {few}"
     options.add_options(parser, Selection, positions=DEFAULT_SELECTION.positions, per_game=per_game)
     options.add_options(parser, LearnArguments)
+    parser.add_argument("--no-cache", action="store_true", help=argparse.SUPPRESS)  # of 2.0.0, which kept positions
     shared.add_json(parser, "print the report as one JSON object")
     shared.add_quiet(parser)
     return parser

@@ -181,7 +181,6 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
             weights=str(weights),
             record=str(record),
             dry_run=True,
-            keep_fen=False,
             plays_match=False,
         )
         try:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import chess
 import chess.pgn
@@ -19,7 +20,7 @@ from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval.families import DEFAULT_FILE, default
 from merino.eval.outlook import expected_score
 from merino.formats.pgn_parts import games_of
-from merino.study import annotation
+from merino.study import annotation, claims
 from merino.study.annotated_files import read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
@@ -318,6 +319,18 @@ def test_a_game_full_of_mistakes_takes_a_bounded_time() -> None:
     assert annotation.deeper(Limits(depth=9), 1).depth == 12 and annotation.deeper(Limits(depth=9), 9).depth == 9
 
 
+def test_what_fewer_nodes_prove_is_said_only_if_all_of_them_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_mistake(prover: claims.Prover, *_: object) -> claims.Mistake:
+        is_proved = prover.limits.nodes == 4 or by_all
+        return claims.Mistake("takes" if is_proved else claims.UNPROVED, "", "", (Mock(),) * is_proved)
+
+    monkeypatch.setattr(claims.Prover, "of_mistake", of_mistake)
+    monkeypatch.setattr(annotation, "FULLY", 1)
+    for by_all, kind in ((True, "takes"), (False, claims.UNPROVED)):
+        _, found = moves_of({"g1f3": 300, "g8f6": 300}, ["g1f3", "g8f6"])
+        assert found.mistake is not None and found.mistake.kind == kind
+
+
 ENDING = "4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1"
 
 
@@ -374,7 +387,8 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
     for scores, moves, searches in (
         ({}, ["g1f3", "g8f6"], 3),
         ({BEST: 15}, [BEST], 2),  # a fall too small to look into
-        ({"g1f3": 300}, ["g1f3"], 9),  # the move, the position, the best move; longer both; and the others of each
+        ({"g1f3": 100}, ["g1f3"], 9),  # the move, the position, the best move; longer both; and the others of each
+        ({"g1f3": 300}, ["g1f3"], 7),  # where it is plain none is longer
         ({BEST: 300}, [BEST], 4),  # the move and the position, where it is the best
     ):
         calls: list[str] = []

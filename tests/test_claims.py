@@ -345,13 +345,22 @@ def counted(monkeypatch: pytest.MonkeyPatch, *counts: int, line: str = "", fen: 
 
 
 @pytest.mark.parametrize(
-    ("score", "by_first", "taken_back", "is_won"),
-    [(280, 2, 1, True), (279, 2, 1, False), (280, 1, 1, False), (280, 2, 2, False)],
+    ("best", "score", "by_first", "taken_back", "is_won"),
+    [
+        (200, 180, 2, 1, True),
+        (200, 179, 2, 1, False),
+        (700, 650, 2, 1, True),  # which costs no points
+        (700, 649, 2, 1, False),
+        (300, 280, 1, 1, False),
+        (300, 280, 2, 2, False),
+    ],
 )
-def test_another_line_wins_if_a_little_worse_at_most_and_counted(score, by_first, taken_back, is_won, monkeypatch):
+def test_another_line_wins_if_a_little_worse_at_most_and_counted(
+    best, score, by_first, taken_back, is_won, monkeypatch
+):
     fen = "4k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1"
     counted(monkeypatch, 3, by_first, taken_back, line="Rxd5 Ke7", fen=fen)
-    won = winning.Winning(judge(otherwise=score), LIMITS).of(course(fen, "h3 Nf6", 300))
+    won = winning.Winning(judge(otherwise=score), LIMITS).of(course(fen, "h3 Nf6", best))
     assert (won is not None) == is_won
 
 

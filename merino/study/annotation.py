@@ -18,11 +18,12 @@ from merino.engine.report import schema, static
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import Limits, Score
 from merino.study import claims, winning
-from merino.study.judge import Judge, lengthened
+from merino.study.judge import Judge, lengthened, remembering
 from merino.study.lines import Course, after_move, seen_after
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
 FULLY = 6  # such moves of a game get all of it, the next six half of it, and so on: a bound on the time of a game
+PLAIN = 0.3  # of the points; what a search of so many nodes sees lost, no longer one has found otherwise
 _CONFIRMING_PLIES = 4  # more, where the limit is a depth
 
 
@@ -97,7 +98,7 @@ def annotate_moves(
 
     `pace` gives the limits of the search of a position, by the number of moves that are left.
     """
-    current = position.copy()
+    current, judge = position.copy(), remembering(judge)
     before = verdict_on(current, judge, pace(len(moves)))
     explained, suspected = judge.narrator.explain(current.record), 0
     for index, text in enumerate(moves):
@@ -117,6 +118,8 @@ def annotate_moves(
         if annotated.grade is not None:
             best, own = Course(previous, better.best, better.score), Course(current, after.best, after.score)
             mistake = claims.Prover(judge, within).of_mistake(move, best, own)
+            if mistake.claims and within != deeper(limits):
+                mistake = claims.Prover(judge, deeper(limits)).of_mistake(move, best, own)
             annotated = replace(annotated, mistake=mistake)
         yield annotated
         before, explained = after, explained_after
@@ -150,7 +153,8 @@ def _confirmed(
             verdict = verdict_on(after_move(position, other), judge, limits)
             found.append(_from(position, other, verdict))
     best = max(found, key=lambda verdict: verdict.seen_by(position.side)[1])
-    if not _looks_bad(position, best, after, judge):
+    scores = (verdict.seen_by(position.side) for verdict in (best, after))
+    if not _looks_bad(position, best, after, judge) or judge.loss(position, *scores) >= PLAIN:
         return best, after
     limits = lengthened(limits, *winning.LONGER)
     after = verdict_on(after_move(position, move), judge, limits)

@@ -129,14 +129,12 @@ class Prover:
             return None
         if course.boards[0].is_capture(course.made[0]) or (is_reply and course.boards[0].is_check()):
             return None
-        longer = lengthened(self.limits, *winning.LONGER)
-        second = self.judge.line(course.start, replace(longer, search_moves=others))
-        if second.score.mate is not None:
-            return None
-        scores = (Score(-second.score), whole.score) if is_reply else (best.score, second.score)
-        apart = self.judge.fall(best.start, *scores)
-        if apart < max(LEAST_APART, winning.COVERED * self.judge.fall(best.start, best.score, whole.score)):
-            return None
+        least = max(LEAST_APART, winning.COVERED * self.judge.fall(best.start, best.score, whole.score))
+        for within in (self.limits, lengthened(self.limits, *winning.LONGER)):
+            second = self.judge.line(course.start, replace(within, search_moves=others))
+            scores = (Score(-second.score), whole.score) if is_reply else (best.score, second.score)
+            if second.score.mate is not None or self.judge.fall(best.start, *scores) < least:
+                return None
         targets = tactics.worth_attacking(course.boards[1], course.made[0].to_square)
         targets = [each for each in targets if course.boards[1].piece_type_at(each) != chess.KING][:2]
         named = [(course.boards[0], square) for square in (course.made[0].from_square, *targets)]

@@ -206,6 +206,19 @@ def by_result(score: Score, stage: float, winning: tuple[float, float], slope: f
 BY_RESULT = tuple(partial(by_result, winning=winning) for winning in _WINNING)
 
 
+def remembering(judge: Judge) -> Judge:
+    """The same judge, which answers what it has answered before at once."""
+    known = dict[tuple[Any, ...], Sequence[Line]]()
+
+    def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        asked = position.start_fen(), tuple(position.moves), repr(limits), count
+        if asked not in known:
+            known[asked] = judge.analyse(position, limits, count)
+        return known[asked]
+
+    return replace(judge, analyse=analyse)
+
+
 def lengthened(limits: Limits, times: int, plies: int) -> Limits:
     """The limits with so many times the nodes or the time, or so many plies more."""
     depth, nodes, movetime = limits.depth, limits.nodes, limits.movetime

@@ -7,9 +7,9 @@ won by a fork, a pin, or, if by nothing else, by the pieces that fall. Two lines
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chess
 
@@ -20,7 +20,7 @@ from merino.engine.search.searcher import Searcher
 from merino.eval import families
 from merino.eval.evaluation import Evaluation
 from merino.study import tactics
-from merino.study.judge import Judge, by_search, lengthened
+from merino.study.judge import Judge, by_search, lengthened, remembering
 from merino.study.lines import FOLLOWED, LATEST, OF_MUCH, SPARED, Course, least_of
 
 MAX_FALL = 50  # centipawns that the second search may find less than the first
@@ -29,7 +29,9 @@ BETTER_OFF = 100  # centipawns of a side that needs no closer look when it wins 
 LEAST_PER_PAWN = 60  # centipawns that a move must lose for each pawn that is said to be lost
 COVERED = 0.5  # of what a move loses, that a reason must make
 DEFENCES = 3  # replies, or lines, at most, that are looked into
-AS_GOOD = 20  # centipawns by which a first move may be worse than another
+AS_GOOD = 20  # centipawns by which a first move may be worse than another, or MAX_FALL where it costs no points
+SAME_POINTS = 0.02  # which a side expects more, at most, where it costs none
+CLEARLY = 150  # centipawns by which two moves differ so that a longer search need not say which is better
 COUNTING = 100_000  # nodes of the search that counts material
 COUNTER_MB = 8
 LONGER = 3, 2  # times the nodes, or more plies, of a search that must not change a score
@@ -82,7 +84,6 @@ class Winning:
 
     judge: Judge
     limits: Limits
-    _counts: dict[tuple[Any, ...], Counted] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, course: Course, owed: int = 0) -> Win | None:
         """What material a line wins beyond what is owed, or another as good, that a count of material finds as well."""
@@ -99,7 +100,12 @@ class Winning:
         score = course.score
         if moves[0] != course.moves[0]:
             score = self.judge.line(course.start, replace(self.limits, search_moves=[moves[0]])).score
-        return None if score < course.score - AS_GOOD else Course(course.start, moves, score)
+        return Course(course.start, moves, score) if self._is_as_good(course.start, score, course.score) else None
+
+    def _is_as_good(self, position: Position, score: Score, best: Score) -> bool:
+        """Whether a first move is hardly worse than another: by what is little, or where the points are the same."""
+        behind, points = best - score, self.judge.share(position, best) - self.judge.share(position, score)
+        return behind <= AS_GOOD or (behind <= MAX_FALL and points <= SAME_POINTS)
 
     def _won_in(self, course: Course, owed: int) -> Win | None:
         """What material a line wins, and by which of the means; None if it is not proved.
@@ -149,27 +155,28 @@ class Winning:
         least = least_of(gain.pawns)
         if not all(course.with_tail(ply, line.pv).keeps(least) for ply, line in defences):
             return False
-        is_winning = not is_unsure and -first.score >= WON
-        others = [move for move in course.start.legal_moves if move != course.moves[0] and not is_winning]
-        longest = replace(lengthened(limits, *LONGER), search_moves=others)
-        return not others or self.judge.line(course.start, longest).score <= AS_GOOD - first.score
+        if not is_unsure and -first.score >= WON:
+            return True
+        others = [move for move in course.start.legal_moves if move != course.moves[0]]
+        for within in (self.limits, lengthened(limits, *LONGER)) if others else ():
+            best = self.judge.line(course.start, replace(within, search_moves=others)).score
+            if abs(best + first.score) >= CLEARLY:
+                break
+        return not others or self._is_as_good(course.start, Score(-first.score), best)
 
     @cached_property
     def _counter(self) -> Judge:
         """A search that counts nothing but material."""
-        return by_search(Searcher(COUNTER_MB, 1, counting()), counting(), "material", is_forgetful=True)
+        counter = by_search(Searcher(COUNTER_MB, 1, counting()), counting(), "material", is_forgetful=True)
+        return remembering(counter)
 
     def count(self, position: Position, first: Sequence[int] = ()) -> Counted:
         """The pawns that the side to move wins by force, all or by one of the `first` moves, and by which line."""
-        asked = position.start_fen(), tuple(position.moves), tuple(first)
-        if asked not in self._counts:
-            board = position.to_chess(stack=False)
-            line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
-            # A score is the less the nearer the end of its line is to a draw by the fifty-move rule.
-            left = max(1, FIFTY_MOVES - Course(position, line.pv, line.score).boards[-1].halfmove_clock)
-            pawns = round(line.score / left) - tactics.balance(board, board.turn)
-            self._counts[asked] = Counted(line.pv, pawns)
-        return self._counts[asked]
+        board = position.to_chess(stack=False)
+        line = self._counter.line(position, Limits(nodes=COUNTING, search_moves=list(first)))
+        # A score is the less the nearer the end of its line is to a draw by the fifty-move rule.
+        left = max(1, FIFTY_MOVES - Course(position, line.pv, line.score).boards[-1].halfmove_clock)
+        return Counted(line.pv, round(line.score / left) - tactics.balance(board, board.turn))
 
     def difference(self, whole: Course, best: Course) -> Shortfall | None:
         """How much more material the better line has where both end quiet, and nothing changes it any more."""

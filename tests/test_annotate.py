@@ -319,16 +319,16 @@ def test_a_game_full_of_mistakes_takes_a_bounded_time() -> None:
     assert annotation.deeper(Limits(depth=9), 1).depth == 12 and annotation.deeper(Limits(depth=9), 9).depth == 9
 
 
-def test_what_fewer_nodes_prove_is_said_only_if_all_of_them_do(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("by_all", "kind"), [(True, "takes"), (False, claims.UNPROVED)])
+def test_what_fewer_nodes_prove_is_said_only_if_all_of_them_do(by_all: bool, kind: str, monkeypatch) -> None:
     def of_mistake(prover: claims.Prover, *_: object) -> claims.Mistake:
         is_proved = prover.limits.nodes == 4 or by_all
         return claims.Mistake("takes" if is_proved else claims.UNPROVED, "", "", (Mock(),) * is_proved)
 
     monkeypatch.setattr(claims.Prover, "of_mistake", of_mistake)
     monkeypatch.setattr(annotation, "FULLY", 1)
-    for by_all, kind in ((True, "takes"), (False, claims.UNPROVED)):
-        _, found = moves_of({"g1f3": 300, "g8f6": 300}, ["g1f3", "g8f6"])
-        assert found.mistake is not None and found.mistake.kind == kind
+    _, found = moves_of({"g1f3": 300, "g8f6": 300}, ["g1f3", "g8f6"])
+    assert found.mistake is not None and found.mistake.kind == kind
 
 
 ENDING = "4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1"

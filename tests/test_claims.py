@@ -201,11 +201,6 @@ def test_a_defence_as_good_as_the_best_may_save_material():
         assert (claim and claim.kind) == kind
 
 
-def test_of_much_that_is_won_the_little_that_comes_later_is_left_out():
-    fen, moves = "4k3/p7/8/8/4q3/8/8/4R1K1 w - - 0 1", "Rxe4+ Kd7 Ra4 Kd6 Rxa7"
-    assert claimed(fen, moves) == ("takes", "qe4", (9, 1))
-
-
 def test_a_reply_or_a_move_is_the_only_one_where_most_of_the_loss_hangs_on_it(monkeypatch):
     fen, better, reply = "4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1", ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
     for least, kind in ((0.05, "reply overlooked"), (0.5, claims.UNPROVED)):

@@ -211,15 +211,6 @@ def test_a_third_evaluation_next_to_two_weights_files_is_refused(option: str, ot
     assert "are compared without --weights and --evalfile" in said
 
 
-def test_the_order_of_two_moves_does_not_count(shell) -> None:
-    orders = []
-    for moves in (("h3", "Be3"), ("Be3", "h3")):
-        found = shell("compare", MIDDLEGAME, *moves, "--nodes", "3000", "--weights", str(WEIGHTS), "--json")
-        lines = {line["moves"][0]: line for line in found["search"]["lines"]}
-        orders.append(lines | {"why": found["why"]})
-    assert orders[0] == orders[1]
-
-
 def test_the_usual_start_may_be_named_instead_of_its_fen(shell) -> None:
     for command, *words in (
         ["explain", "--static"],

@@ -48,11 +48,7 @@ def test_a_position_is_judged_by_the_search(fen: str, said: str, gen13: Judge) -
     ("score", "move", "said"),
     [
         (205, "e1d1", "White is better by 2.00 and may expect 78% of the points; best is 1.Kd1 "),  # it is an ending
-        (
-            300,
-            "e1d1",
-            "White is better by 1.20 and may expect 57% of the points; best is 1.Kd1 ",
-        ),  # again
+        (300, "e1d1", "White is better by 1.20 and may expect 57% of the points; best is 1.Kd1 "),  # again
         (-300, "e1d1", "White is better by 1.20 and may expect 57% of the points; best is 1.Kd1 "),
         (200, "e1e2", "White is better by 2.00 and may expect 78% of the points; best is 1.Ke2 "),
     ],

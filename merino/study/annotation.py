@@ -108,11 +108,11 @@ def annotate_moves(
         current.push(move)
         after, explained_after = verdict_on(current, judge, limits), judge.narrator.explain(current.record)
         better, within = before, deeper(limits, suspected // FULLY)
-        if not is_known and _looks_bad(previous, before, after, judge):
+        if not is_known and grade_of(_loss(previous, before, after, judge)):
             suspected += 1
             better, after = _confirmed(previous, move, before, judge, within)
         if not is_known and better.best[:1] != (move,):
-            loss = max(0.0, judge.loss(previous, better.seen_by(turn), after.seen_by(turn)))
+            loss = max(0.0, _loss(previous, better, after, judge))
         change = static.report_change(explained, explained_after)
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
@@ -130,9 +130,8 @@ def deeper(limits: Limits, halved: int = 0) -> Limits:
     return lengthened(limits, max(1, CONFIRMING >> halved), max(0, _CONFIRMING_PLIES - halved))
 
 
-def _looks_bad(position: game.Position, before: MoveVerdict, after: MoveVerdict, judge: Judge) -> bool:
-    both = (verdict.seen_by(position.side) for verdict in (before, after))
-    return grade_of(judge.loss(position, *both)) is not None
+def _loss(position: game.Position, before: MoveVerdict, after: MoveVerdict, judge: Judge) -> float:
+    return judge.loss(position, before.seen_by(position.side), after.seen_by(position.side))
 
 
 def _confirmed(
@@ -145,7 +144,7 @@ def _confirmed(
     after = verdict_on(after_move(position, move), judge, limits)
     own = _from(position, move, after)
     deep = verdict_on(position, judge, limits)
-    if deep.best[0] == move or not _looks_bad(position, deep, after, judge):
+    if deep.best[0] == move or not grade_of(_loss(position, deep, after, judge)):
         return own, after
     found = []
     for other in dict.fromkeys((deep.best[0], before.best[0])):
@@ -153,8 +152,8 @@ def _confirmed(
             verdict = verdict_on(after_move(position, other), judge, limits)
             found.append(_from(position, other, verdict))
     best = max(found, key=lambda verdict: verdict.seen_by(position.side)[1])
-    scores = (verdict.seen_by(position.side) for verdict in (best, after))
-    if not _looks_bad(position, best, after, judge) or judge.loss(position, *scores) >= PLAIN:
+    loss = _loss(position, best, after, judge)
+    if not grade_of(loss) or loss >= PLAIN:
         return best, after
     limits = lengthened(limits, *winning.LONGER)
     after = verdict_on(after_move(position, move), judge, limits)

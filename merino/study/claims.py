@@ -25,7 +25,7 @@ from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
 from merino.study.judge import Judge, lengthened
-from merino.study.lines import LATEST, SPARED, Course, LineEnd, end_of
+from merino.study.lines import SPARED, Course, LineEnd, end_of
 
 LEAST_OF_SEVERAL = 35  # centipawns that a move must lose for each pawn of several
 LEAST_APART = 0.05  # of the points, by which an only move must be better than any other
@@ -116,19 +116,22 @@ class Prover:
         if (only := self._only(best, whole, best)) is not None:
             return Mistake(ONLY_MISSED, only.text, line_text(best.start, only.line), (only,))
         better = best if best.moves else own
-        return Mistake(UNPROVED, self._unproved(best, own), better.text(better.shown))
+        name = best.boards[0].san(best.made[0]) if best.moves else "another move"
+        is_mate = best.score.mate is not None or own.score.mate is not None
+        by = "" if is_mate else f" by {(int(best.score) + int(own.score)) / 100:.2f}"
+        return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", better.text(better.shown))
 
     def _only(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
-        """That most of what a mistake loses hangs on the first move of a line: the reply, or the better move.
+        """Any other move loses half as much as the mistake and 5% of the points, or any other reply gains so much less.
 
-        No capture, nor a reply to a check, which may be the only one anyway.
+        The move takes nothing.
         """
         is_reply = course is not best
         others = [move for move in course.start.legal_moves if move not in course.moves[:1]]
         if not course.moves or not others or course.score.mate is not None:
             return None
         if course.boards[0].is_capture(course.made[0]) or (is_reply and course.boards[0].is_check()):
-            return None
+            return None  # a check may have but one reply anyway
         least = max(LEAST_APART, winning.COVERED * self.judge.fall(best.start, best.score, whole.score))
         for within in (self.limits, lengthened(self.limits, *winning.LONGER)):
             second = self.judge.line(course.start, replace(within, search_moves=others))
@@ -197,7 +200,7 @@ class Prover:
         return TACTICS[claim.kind][is_missed]
 
     def _mate(self, course: Course) -> schema.ClaimReport | None:
-        """A mate that is shown to its end."""
+        """The line ends in checkmate, and a search after its first move sees the mate, too."""
         mate = course.score.mate
         if mate is None or not 0 < mate <= LONGEST_MATE:
             return None
@@ -221,7 +224,7 @@ class Prover:
         return self._claim("mate", course.side, whole, len(moves), text, (course.score, MATE_SCORE))
 
     def _draw(self, course: Course) -> schema.ClaimReport | None:
-        """A draw in which a line ends."""
+        """The line ends in this draw within 8 plies, and its score is 0.00."""
         kind = course.score == 0 and course.draw
         if not kind or len(course.moves) > LONGEST_DRAW:
             return None
@@ -267,12 +270,6 @@ class Prover:
         pieces, text = [(course.boards[ply], found.square)], f"{found.text} ({found.cp / 100:.2f})"
         against = other_course.uci(other_ply)
         return self._claim(found.kind, found.favours, course, ply, text, (before, score), pieces=pieces, other=against)
-
-    def _unproved(self, best: Course, own: Course) -> str:
-        name = best.boards[0].san(best.made[0]) if best.moves else "another move"
-        if best.score.mate is not None or own.score.mate is not None:
-            return f"{name} is better; {NO_REASON}"
-        return f"{name} is better by {(int(best.score) + int(own.score)) / 100:.2f}; {NO_REASON}"
 
     # Searches and certificates
 
@@ -327,23 +324,10 @@ def _of_played(claim: schema.ClaimReport, move: chess.Move, best: Course, own: C
 
 def rules() -> dict[str, str]:
     """What each kind of claim asks of the board, in a sentence or two."""
-    mate = "The line ends in checkmate, and a search after its first move sees the mate, too."
-    draw = f"The line ends in this draw within {LONGEST_DRAW} plies, and its score is 0.00."
-    mobility = (
-        f"A developed piece reaches {places.LESS_MOBILE} squares fewer than in the other line and at most half as "
-        "many, or one of the other side as much more."
-    )
-    found = {"mate": mate, **{kind: str(rule.__doc__) for kind, rule in winning.MEANS.items()}}
-    found["material"] = (
-        f"Two lines from one position are quiet within {LATEST} plies of a move and of its reply. The one has less "
-        "material, that does not come back, and a count of material finds nothing there for the side to move."
-    )
-    found["only move"] = (
-        "Any other move loses at least half as much as the mistake did, and 5% of the points; or against any other "
-        "reply it would have lost so much less. The move takes nothing."
-    )
-    found |= dict.fromkeys(tactics.DRAWS, draw) | {kind: str(fact.holds.__doc__) for kind, fact in places.FACTS.items()}
-    return found | {phrases.MOBILITY: mobility}
+    by: dict[str, object] = {"mate": Prover._mate, **winning.MEANS}
+    by |= {"material": winning.Winning.difference, "only move": Prover._only}
+    by |= dict.fromkeys(tactics.DRAWS, Prover._draw) | {kind: fact.holds for kind, fact in places.FACTS.items()}
+    return {kind: " ".join(str(rule.__doc__).split()) for kind, rule in (by | {phrases.MOBILITY: _mobility}).items()}
 
 
 # Places
@@ -418,7 +402,7 @@ def _worth(by_terms: float, origin: chess.Square, is_own: bool, here: LineEnd, t
 
 
 def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:
-    """Developed pieces that reach fewer squares at the end of the line played, or the other side's that reach more."""
+    """A developed piece reaches 3 squares fewer, half as many at most, or one of the other side as much more."""
     for origin in here.worths.keys() & there.worths.keys():
         ends = [(end.board, end.squares[origin]) for end in (here, there)]
         piece, other = (board.piece_at(square) for board, square in ends)

@@ -147,7 +147,12 @@ class Course:
     @property
     def opening(self) -> str:
         """Its first move with its number: "12...Nc2+"."""
-        return self.text(1).replace(". ", ".", 1).replace("... ", "...", 1)
+        return self.numbered(1)
+
+    def numbered(self, ply: int) -> str:
+        """The move at this ply, from 1, with its number."""
+        text = self.boards[ply - 1].variation_san([self.made[ply - 1]])
+        return text.replace(". ", ".", 1).replace("... ", "...", 1)
 
     def uci(self, plies: int) -> tuple[str, ...]:
         """So many of its moves as UCI writes them."""

@@ -364,12 +364,7 @@ def _against_rules(fen: str, error: FenError) -> Setup:
             remarks.append(f"valued as if {side}'s king stood on {chess.square_name(square)}")
     turn, record = WHITE if fields[1] == "w" else BLACK, aligned_record(POSITION)
     position = record[0]
-    position["board"], position["side"], position["en_passant"], position["fullmove"] = (
-        EMPTY,
-        turn,
-        NO_SQUARE,
-        1,
-    )
+    position["board"], position["side"], position["en_passant"], position["fullmove"] = (EMPTY, turn, NO_SQUARE, 1)
     for square, piece in board.piece_map().items():
         position["board"][square] = piece.piece_type - 1 + (0 if piece.color else BLACK_PIECE)
         position["pieces"][piece.piece_type - 1] |= U64(1 << square)

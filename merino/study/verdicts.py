@@ -89,8 +89,17 @@ def of_position(position: Position, prover: claims.Prover) -> Judgement:
 
 def standing(position: Position, line: Line, judge: Judge) -> str:
     """A line that a search has just found in a sentence, without a proof: who is better, and by which move."""
-    best = _bare(Course(position, line.pv[:1], line.score).opening)
-    return f"{_standing(line.score, position, judge)}; best is {best} ({judge.name}, depth {line.depth})."
+    score, share = line.score, judge.share(position, line.score)
+    share = share if score > 0 else 1 - share
+    leader = COLOUR_NAMES[position.side if score > 0 else 1 - position.side]
+    if abs(score) < phrases.MIN_AHEAD:
+        said = "Neither side is better"
+    elif abs(score) >= KNOWN_WIN:
+        said = f"{leader} is winning"
+    else:
+        said = f"{leader} is better by {abs(score) / 100:.2f} and may expect {share:.0%} of the points"
+    best = _bare(Course(position, line.pv[:1], score).opening)
+    return f"{said}; best is {best} ({judge.name}, depth {line.depth})."
 
 
 def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> Judgement:
@@ -157,9 +166,9 @@ def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:
     """
     course = Course(position, position.copy().push_all(moves), Score(0))
     if course.boards[-1].is_checkmate():
-        return (f"{_numbered(course, len(moves))} is mate.",)
+        return (f"{_bare(course.numbered(len(moves)))} is mate.",)
     if how := tactics.drawing(course.boards[-1]):
-        return (f"{_numbered(course, len(moves))} {tactics.DRAWS[how]}.",)
+        return (f"{_bare(course.numbered(len(moves)))} {tactics.DRAWS[how]}.",)
     for start in (0, 1)[: len(moves)]:
         part = Course(course.after(start), course.moves[start:], Score(0))
         ply = start + part.gains[0].ply if part.gains else 0
@@ -169,14 +178,8 @@ def outcome(position: Position, moves: Sequence[str]) -> tuple[str, ...]:
             won = "promotes" if course.made[ply - 1].promotion else f"wins material worth {counted(pawns, 'pawn')}"
             if taken and tactics.pawns_of(taken) - tactics.pawns_of(given) == pawns:
                 won = f"wins {phrases.listed(taken, given)}"
-            return (f"By {_numbered(course, ply)} {COLOUR_NAMES[0 if part.side else 1]} {won}.",)
+            return (f"By {_bare(course.numbered(ply))} {COLOUR_NAMES[0 if part.side else 1]} {won}.",)
     return ()
-
-
-def _numbered(course: Course, ply: int) -> str:
-    """The move at this ply, from 1, with its number, without the sign of a mate: "12...Nxc2"."""
-    text = course.boards[ply - 1].variation_san([course.made[ply - 1]])
-    return _bare(text.replace(". ", ".", 1).replace("... ", "...", 1))
 
 
 def _of_it(claim: schema.ClaimReport, course: Course) -> str:
@@ -193,18 +196,6 @@ def _sentence(text: str) -> str:
 def _bare(name: str) -> str:
     """A move without the sign of a mate, for sentences that say it."""
     return name.removesuffix("#")
-
-
-def _standing(score: Score, position: Position, judge: Judge) -> str:
-    """Who is better, and by how much, for a score of the side to move."""
-    turn = position.side
-    leader = turn if score > 0 else 1 - turn
-    if abs(score) < phrases.MIN_AHEAD:
-        return "Neither side is better"
-    if abs(score) >= KNOWN_WIN:
-        return f"{COLOUR_NAMES[leader]} is winning"
-    share = judge.share(position, score) if leader == turn else 1 - judge.share(position, score)
-    return f"{COLOUR_NAMES[leader]} is better by {abs(score) / 100:.2f} and may expect {share:.0%} of the points"
 
 
 def _both(

@@ -179,7 +179,10 @@ class Winning:
         return Counted(line.pv, round(line.score / left) - tactics.balance(board, board.turn))
 
     def difference(self, whole: Course, best: Course) -> Shortfall | None:
-        """How much more material the better line has where both end quiet, and nothing changes it any more."""
+        """Two lines are quiet within 7 plies of a move and its reply; one has less material, which does not come back.
+
+        A count of material finds nothing there for the side to move.
+        """
         plies = _settled(whole, LATEST + 1, 1), _settled(best, LATEST, -1)
         if not all(plies) or not whole.moves or best.score.mate is not None or whole.score.mate is not None:
             return None

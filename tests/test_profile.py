@@ -1,22 +1,26 @@
-"""Profiles: who is meant, what choices show, losses with intervals, openings, mistakes."""
+"""Profiles: who is meant, what choices show, losses with intervals, openings, mistakes; and the fit of the model."""
 
 import re
+import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import chess
 import numpy as np
 import pytest
 
-from merino.core.board.fen import START_FEN
+from merino.core.board.fen import START_FEN, to_fen
 from merino.core.board.game import Position
-from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, from_toml, shown_by
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, from_toml, people, shown_by
 from merino.engine.search.limits import Limits
-from merino.eval import material
+from merino.eval import families, material
 from merino.lab.people import profile
 from merino.lab.people.games import Choices, PlayerGames, choices_of, games_of_player
 from merino.study.errors import StudyError
 from merino.study.judge import TERMS, judge_of
+from tools.fit_people import Shown, as_toml, fit, shown_to
 
 GAME = """[White "{white}"]
 [Black "{black}"]
@@ -41,6 +45,17 @@ def pgn(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
     games = (GAME.format(white=white, black=black, result="1-0") for white, black in pairs)
     path.write_text("".join(games), encoding="utf-8")
     return path
+
+
+def made_up(coefficients: np.ndarray, positions: int) -> Shown:
+    """Choices drawn from the model."""
+    rng = np.random.default_rng(1)
+    firsts = np.concatenate([[0], np.cumsum(rng.integers(5, 40, positions))])
+    columns = rng.normal(size=(firsts[-1], len(COLUMNS)))
+    columns[:, :FIRST_HABIT] = -np.abs(columns[:, :FIRST_HABIT]) / 10
+    chances = Shown(firsts, firsts[:-1], columns).chances(coefficients)
+    played = [first + rng.choice(last - first, p=chances[first:last]) for first, last in pairwise(firsts)]
+    return Shown(firsts, np.array(played), columns)
 
 
 def test_a_player_may_be_named_in_part(tmp_path: Path) -> None:
@@ -150,6 +165,23 @@ def test_a_profile_of_too_few_moves_is_refused(tmp_path: Path, shell) -> None:
     assert "--positions: '59' is not a whole number from 60 on" in wrong
 
 
+def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:
+    player = games_of_player(pgn(tmp_path, ("A", "B")), "B")
+    choices, shown = choices_of(player), shown_to(player, families.default(), 9)
+    assert choices.plies.tolist() == [11, 13, 15, 17]
+    for index, ply in enumerate(choices.plies.tolist()):
+        board = chess.Board(to_fen(choices.positions[index : index + 1]))
+        rows = range(shown.firsts[index], shown.firsts[index + 1])
+        assert len(rows) == board.legal_moves.count()
+        habits = dict(zip(HABITS, shown.columns[shown.played[index], FIRST_HABIT:FIRST_TERM], strict=True))
+        assert habits["capture"] == (ply in (11, 15)) and habits["capture of what just moved"] == (ply == 11)
+        assert habits["retreat"] == 0 and habits["check"] == 0
+    losses = shown.columns[:, :FIRST_HABIT]
+    assert (losses <= 0).all() and (np.maximum.reduceat(losses, shown.firsts[:-1]) == 0).all()
+    pawns = shown.columns[:, FIRST_TERM]
+    assert pawns[shown.played].tolist()[0] == pytest.approx(pawns[shown.played].max()) and (pawns >= 0).all()
+
+
 @pytest.mark.parametrize(
     ("fen", "played", "move", "habits"),
     [
@@ -161,7 +193,6 @@ def test_a_profile_of_too_few_moves_is_refused(tmp_path: Path, shell) -> None:
         (chess.STARTING_FEN, "g1f3 e7e5", "f3g1", {"retreat", "same piece again"}),
         (chess.STARTING_FEN, "g1f3 e7e5", "b1c3", {"development before castling"}),
         (chess.STARTING_FEN, "e2e4 f7f5 g1f3 f5e4 b1c3 g7g5", "c3e4", {"capture", "same piece again"}),
-        (chess.STARTING_FEN, "e2e4 f7f5 g1f3", "f5e4", {"capture", "same piece again"}),
         (chess.STARTING_FEN, "e2e4 f7f5", "d1h5", {"check"}),
         ("4k3/8/8/8/8/8/8/1N2K2R w - - 0 1", "", "b1c3", set()),
         ("4k3/8/8/8/8/8/8/1N2K2R w K - 0 1", "", "b1c3", {"development before castling"}),
@@ -181,9 +212,8 @@ def test_a_move_follows_the_habits_that_the_board_shows(fen: str, played: str, m
         position.push_uci(each)
     before = np.array([[0, 0, *position.moves][-2:]], dtype=np.int64)
     _, moves, _, columns = shown_by(position.record, before)
-    shown = columns[moves.tolist().index(position.parse_uci(move))]
-    assert {name for name, follows in zip(HABITS, shown[FIRST_HABIT:FIRST_TERM], strict=True) if follows} == habits
-    assert (shown[FIRST_TERM] > 0) == ("capture" in habits)  # a pawn more, whoever moves
+    row = columns[moves.tolist().index(position.parse_uci(move)), FIRST_HABIT:FIRST_TERM]
+    assert {name for name, follows in zip(HABITS, row, strict=True) if follows} == habits
 
 
 def test_the_same_games_give_the_same_choices(tmp_path: Path) -> None:
@@ -395,6 +425,28 @@ def mirrored(text: str) -> str:
     black = ["Kf8", "Ke8", "Kf8", "Ke8", "Kf8", "Ke8"]
     moves = " ".join(f"{own.translate(flip)} {other.translate(flip)}" for own, other in zip(white, black, strict=True))
     return f'[White "B"]\n[Black "A"]\n[FEN "3qk3/6pp/8/8/8/2P5/6PP/4K3 b - - 0 1"]\n\n1... {moves} *\n'
+
+
+def test_a_number_added_to_all_moves_of_a_position_does_not_change_the_fit() -> None:
+    choices, deviations = made_up(np.zeros(len(COLUMNS)), 60), np.ones(len(COLUMNS))
+    plain, shifted = fit(choices, deviations), fit(replace(choices, columns=choices.columns + 3), deviations)
+    assert shifted[0] == pytest.approx(plain[0], abs=1e-4)
+    assert shifted[1] == pytest.approx(plain[1], abs=1e-6)
+
+
+def test_made_up_coefficients_are_found_again_within_their_intervals() -> None:
+    true = np.zeros(len(COLUMNS))
+    true[:FIRST_HABIT] = 5, 5, 10
+    true[FIRST_TERM + 3], true[FIRST_TERM + 8] = 0.5, -0.4
+    found, covariance = fit(made_up(true, 1500), np.full(len(COLUMNS), 30.0))
+    errors = (found - true) / np.sqrt(np.diag(covariance))
+    assert np.abs(errors).max() < 4 and np.sqrt((errors**2).mean()) < 1.5
+
+
+def test_the_coefficients_of_people_are_written_as_they_are_read() -> None:
+    own = people()
+    again = from_toml(tomllib.loads(as_toml(own, ["A header."])))
+    assert np.allclose(own.means, again.means, rtol=1e-4) and own.means[:FIRST_HABIT].sum() > 0
 
 
 @pytest.mark.parametrize(("rating", "mean"), [(1500, 1.0), (1600, 1.5), (1400, 0.5), (2100, 3.5), (900, -1.5)])

@@ -1,7 +1,7 @@
 """The start of the engine: the answers to a GUI while it is loaded, and on the first start on a machine compiled.
 
 Compiling takes longer than a GUI waits for `readyok`, and longer than some clocks allow. So `readyok` comes after some
-seconds in any case, and a `go` whose clock cannot wait is answered by a search of two plies with python-chess. Once it
+seconds in any case, and a `go` whose clock cannot wait is answered by a look two plies ahead with python-chess. Once it
 is compiled, the code is in the cache and later starts are warm: on those a move is searched by the engine unless the
 clock would fall first, as on a machine with far too much to do. The cache decides which start this is, never the time
 that it takes.
@@ -17,7 +17,6 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,8 +43,7 @@ _NEWS = "compiling for this machine (once, about half a minute)"
 
 _VALUES = (0, 100, 320, 330, 500, 950, 0)  # by chess.PieceType
 _KING = 6
-_MATE = 30000
-_MAX_SCORE = 9999  # a score that is reported; mates are not counted here
+_MAX_SCORE = 9999  # of a mate; the others are less
 _CENTRE = [6 - abs(2 * (square & 7) - 7) // 2 - abs(2 * (square >> 3) - 7) // 2 for square in range(64)]
 
 
@@ -255,68 +253,40 @@ class QuickMove(NamedTuple):
 
 
 def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | None = None) -> QuickMove | None:
-    """A legal move, of those `allowed` if any, found before `deadline` (time.perf_counter); None if there is none.
+    """The best of the legal moves, or of those `allowed` if any; None if there is none.
 
-    It looks two plies ahead and at captures, by material and centre, and sees a mate in one however little time it has.
+    By material and centre after the best capture in reply, of as many moves as it can look at before `deadline`
+    (time.perf_counter), the most promising first. It sees a mate in one however little time it has.
     """
-    moves = list(allowed or board.legal_moves)
-    if not moves:
-        return None
-    moves.sort(key=lambda move: (board.san(move)[-1] != "#", -_promise(board, move)))
-    found = QuickMove(moves[0], _evaluate(board), 0)
-    with suppress(TimeoutError):  # by the deadline; `found` is from the last complete depth
-        for depth in (0, 1, 2):
-            alpha = -2 * _MATE
-            for move in tuple(moves):
-                score = _score_of(board, move, alpha, 2 * _MATE, depth, deadline)
-                if score > alpha:
-                    best, alpha = move, score
-            found = QuickMove(best, max(-_MAX_SCORE, min(alpha, _MAX_SCORE)), depth + 1)
-            moves.sort(key=lambda move: move != best)  # the best comes first
+    moves = sorted(allowed or board.legal_moves, key=lambda move: (board.san(move)[-1] != "#", -_gain(board, move)))
+    pieces = board.piece_map().values()
+    material = sum(_VALUES[each.piece_type] * (1 if each.color == board.turn else -1) for each in pieces)
+    found = QuickMove(moves[0], material, 0) if moves else None
+    for move in moves:
+        if time.perf_counter() > deadline:
+            break
+        score = material + _gain(board, move)
+        board.push(move)
+        if board.is_checkmate():
+            score = _MAX_SCORE
+        elif board.is_game_over() or board.is_repetition(2):
+            score = 0
+        else:
+            replies = board.generate_legal_captures()
+            score -= max((_gain(board, reply) - _risk(board, reply) for reply in replies), default=0)
+        board.pop()
+        if found is None or not found.depth or score > found.score:
+            found = QuickMove(move, score, 2)
     return found
 
 
-def _score_of(board: chess.Board, move: chess.Move, alpha: int, beta: int, depth: int, deadline: float) -> int:
-    """The score of a move for who makes it, within alpha and beta; raises TimeoutError after the deadline."""
-    if time.perf_counter() > deadline:
-        raise TimeoutError
-    board.push(move)
-    try:
-        return -_search(board, -beta, -alpha, depth, deadline)
-    finally:
-        board.pop()
+def _gain(board: chess.Board, move: chess.Move) -> int:
+    """What a move wins at once for who makes it, in centipawns."""
+    victim, moved = board.piece_type_at(move.to_square), board.piece_type_at(move.from_square)
+    gain = _VALUES[victim or 0] + _VALUES[move.promotion or 0]
+    return gain if moved == _KING else gain + 3 * (_CENTRE[move.to_square] - _CENTRE[move.from_square])
 
 
-def _search(board: chess.Board, alpha: int, beta: int, depth: int, deadline: float) -> int:
-    if board.is_repetition(2) or board.is_insufficient_material() or board.halfmove_clock >= 100:
-        return 0
-    in_check = board.is_check()
-    quiet = depth <= 0 and not in_check
-    if quiet:
-        alpha = max(alpha, _evaluate(board))
-        if alpha >= beta or depth < -4:
-            return alpha
-    moves = list(board.generate_legal_captures() if quiet else board.legal_moves)
-    if not moves and not quiet:
-        return -_MATE - depth if in_check else 0
-    for move in sorted(moves, key=lambda move: -_promise(board, move)):
-        alpha = max(alpha, _score_of(board, move, alpha, beta, depth - 1, deadline))
-        if alpha >= beta:
-            break
-    return alpha
-
-
-def _promise(board: chess.Board, move: chess.Move) -> int:
-    """The immediate gain of a move."""
-    victim, attacker = board.piece_type_at(move.to_square), board.piece_type_at(move.from_square)
-    gain = 10 * _VALUES[victim] - _VALUES[attacker] // 10 if victim and attacker else 0
-    return gain + (10 * _VALUES[move.promotion] if move.promotion else 0)
-
-
-def _evaluate(board: chess.Board) -> int:
-    """Material and centre for the side to move, centipawns."""
-    score = 0
-    for square, piece in board.piece_map().items():
-        value = _VALUES[piece.piece_type] + (0 if piece.piece_type == _KING else 3 * _CENTRE[square])
-        score += value if piece.color == board.turn else -value
-    return score
+def _risk(board: chess.Board, move: chess.Move) -> int:
+    """The value of the piece that moves, if it may be taken there."""
+    return _VALUES[board.piece_type_at(move.from_square) or 0] * board.is_attacked_by(not board.turn, move.to_square)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.app.console.learning import improve as run
+from merino.app.console.learning import run_improve as run
 from merino.core.common import command, sealed
 from merino.eval.linear import phases, registry, sets
 from merino.eval.linear.weights import defaults, load, save
@@ -67,7 +67,8 @@ def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path, poor):
     words += ["--match-games", "8", "--gauge", "4", "--window", "2", "--target", "search", "--sprt", "0", "40"]
 
     def state(name: str, *more: str) -> ImproveState:
-        return run([*words, "--state", str(tmp_path / name), *more], lambda _: None).state
+        assert run([*words, "--state", str(tmp_path / name), *more]) == 0
+        return load_state(tmp_path / name / "improve.json")
 
     everything = state("all").rounds[0].positions
     few, calm = state("few", "--per-game", "3"), state("calm", "--positions", "quiet")
@@ -274,12 +275,12 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path, poor, monk
     with monkeypatch.context() as patch:
         patch.setattr(learner, "play_games", full)
         with pytest.raises(command.CommandError, match=r"cannot write 'games\.pgn': No space left"):
-            run(words, lambda _: None)
+            run(words)
     with monkeypatch.context() as patch:
         patch.setattr(learner, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
         with pytest.raises(command.CommandError, match="the match broke off"):
-            run(words, lambda _: None)
-    assert len(run(words, lambda _: None).state.rounds) == 1
+            run(words)
+    assert run(words) == 0 and len(load_state(tmp_path / "run" / "improve.json").rounds) == 1
 
 
 @pytest.mark.parametrize(
@@ -299,7 +300,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path, poor, monk
 )
 def test_what_makes_no_sense_is_refused(tmp_path, words, fault):
     with pytest.raises((command.CommandError, command.UsageError), match=fault):
-        run([*words, "--state", str(tmp_path / "run")], lambda _: None)
+        run([*words, "--state", str(tmp_path / "run")])
     assert not (tmp_path / "run").exists()
 
 
@@ -314,7 +315,7 @@ def test_a_set_is_learned_from_the_pieces_alone_and_only_so_resumed(tmp_path):
     ):
         begin(tmp_path / "run", None, TINY, Until(rounds=0), request.Events(), of_set="greko2015")
     with pytest.raises(command.UsageError, match="leave out --weights"):
-        run(["--rounds", "1", "--set", "full", "--weights", "x.txt", "--state", str(tmp_path / "x")], lambda _: None)
+        run(["--rounds", "1", "--set", "full", "--weights", "x.txt", "--state", str(tmp_path / "x")])
 
 
 def test_every_step_of_every_round_has_a_seed_of_its_own():

@@ -7,7 +7,6 @@ something of the others (see `expected_gains`).
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -78,12 +77,10 @@ def play_heats(
     belief: Belief | None = None,
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
-    executor: Executor | None = None,
 ) -> Standings:
     """Play heats of `players` against `old`, or until Ctrl-C; the same players give the same standings everywhere.
 
-    `belief` is as for `expected_gains`. `show` gets the state of a match several times a second. `executor` plays,
-    None for threads of this process. Raises MatchError.
+    `belief` is as for `expected_gains`. `show` gets the state of a match several times a second. Raises MatchError.
     """
     from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415 (with chess.engine, which a fit need not load)
 
@@ -99,7 +96,7 @@ def play_heats(
                 adjudication=heats.adjudication,
             )
             live = None if show is None else partial(_show_of, show, players[index].label)
-            result = run_match(config, threads or work.cores(), None, MatchOutput(live), executor)
+            result = run_match(config, threads or work.cores(), None, MatchOutput(live))
             pairs[index] += result.tally.pairs
             if result.interrupted:
                 return Standings(_ranked(inside, pairs, belief)[0], tuple(pairs), True)
@@ -211,19 +208,17 @@ def prove(
     say: Say,
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
-    executor: Executor | None = None,
     played: Callable[[Game], object] | None = None,
 ) -> Proof:
     """Play new against old until the test is decided, all games are played, or Ctrl-C; `threads` games at a time.
 
     The same players and trial give the same verdict on every machine. `say` gets the result, `show` the state of the
-    match several times a second, `played` each game in order. `executor` plays, None for threads of this process.
-    Raises MatchError.
+    match several times a second, `played` each game in order. Raises MatchError.
     """
     from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415 (with chess.engine, which a fit need not load)
 
     output = MatchOutput(show, played=played)
-    result = run_match(trial.match(new, old), threads or work.cores(), trial.test, output, executor)
+    result = run_match(trial.match(new, old), threads or work.cores(), trial.test, output)
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _lines_of(proof, new.label, old.label):
         say(line)

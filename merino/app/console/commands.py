@@ -300,7 +300,7 @@ def moves(session: Session, arguments: str) -> None:
     if arguments:
         from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-        explaining.rank(session, words_in(arguments))
+        explaining.at_console(session, "moves", words_in(arguments))
         return
     names = sorted(san.san_moves(session.position, session.position.legal_moves))
     text = f"{counted(len(names), 'move')}: {' '.join(names)}" if names else "There is no legal move."
@@ -484,7 +484,7 @@ def evaluation(session: Session, arguments: str) -> None:
     words = arguments.split()
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
     chosen = load_evaluation(file_path(name)) if name else session.runtime.evaluation
-    explaining.explain(session, [f"--{word}" for word in words if word in EVAL_OPTIONS], chosen)
+    explaining.at_console(session, "explain", [f"--{word}" for word in words if word in EVAL_OPTIONS], chosen)
 
 
 @command("pieces", Section.EXPLAIN, "[SQUARE]")
@@ -522,7 +522,7 @@ def explain_move(session: Session, arguments: str) -> None:
     """
     from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    explaining.explain(session, words_in(arguments))
+    explaining.at_console(session, "explain", words_in(arguments))
 
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
@@ -534,7 +534,7 @@ def compare(session: Session, arguments: str) -> None:
     """
     from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    explaining.compare(session, words_in(arguments))
+    explaining.at_console(session, "compare", words_in(arguments))
 
 
 @command("threat", Section.EXPLAIN)
@@ -542,7 +542,7 @@ def threat(session: Session) -> None:
     """Say what the other side would win if it were to move, by a short search."""
     from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    explaining.threat(session)
+    explaining.at_console(session, "threat", ())
 
 
 @command("see", Section.EXPLAIN, "MOVE")

@@ -9,8 +9,8 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -168,6 +168,7 @@ class Explainer:
     """Says what a command line of `explain`, `compare` or `moves` asks, as text or JSON."""
 
     args: argparse.Namespace
+    here: Position | None  # the position on the board of the console
     evaluation: Evaluation
     second: Evaluation | None  # that `explain` shows, too
     judge: Callable[[], Judge]  # called only where something is searched
@@ -304,48 +305,77 @@ def exactly(rest: Sequence[str], count: int) -> Sequence[str]:
     return rest
 
 
-# In a shell: 0, and CommandError, EvaluationError and the like for what cannot be done.
+# What a command line asks for; `here` is None in a shell.
+
+
+def _explain(explainer: Explainer) -> None:
+    """Explain a FEN, each position of a file, or a move."""
+    words, here = explainer.args.words, explainer.here
+    if given := positions.take_position(words):
+        explainer.explain_given(given)
+    elif here is None:
+        if len(words) > 1:
+            raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
+        explainer.explain_positions(read_positions(shared.file_path(words[0])), is_list=True)
+    elif not words:
+        explainer.explain_positions([here], is_list=False, with_board=False)
+    elif len(words) == 1 or san.looks_like_move(" ".join(words)):
+        explainer.explain_move(here, " ".join(words))
+    else:
+        raise UsageError("expected a move, a FEN or startpos")
+
+
+def _compare(explainer: Explainer) -> None:
+    """Compare two moves in a position, or two files of weights."""
+    args, words, here = explainer.args, explainer.args.words, explainer.here
+    if here is None and positions.take_position(words):
+        explainer.compare_moves(*position_of(words, 2))
+    elif len(words) < 2 or (here is not None and len(words) > 2):
+        raise UsageError(f"expected {'a FEN and ' if here is None else ''}two moves, or two weights files")
+    elif here is not None and any(map(san.looks_like_move, words)):
+        explainer.compare_moves(here, words)
+    elif here is None and (args.weights or args.evalfile):
+        raise UsageError("two weights files are compared without --weights and --evalfile")
+    else:
+        both = [evaluation_of(name, getattr(args, "k", None)) for name in words[:2]]
+        explainer.compare_evaluations(here or position_of(words[2:] or [START_NAME])[0], both, words[:2])
+
+
+def _rank(explainer: Explainer) -> None:
+    """Rank the legal moves of a FEN, or those of the position."""
+    args, here = explainer.args, explainer.here
+    if here is not None and args.words not in ([], ["eval"], ["search"]):
+        raise UsageError("expected eval or search")
+    is_static = args.static or (here is not None and args.words == ["eval"])
+    explainer.rank_moves(here or position_of(args.words)[0], is_static)
+
+
+def _threat(explainer: Explainer) -> None:
+    """Say what the other side would win if it were to move."""
+    assert explainer.here is not None  # at the console
+    explainer.say(explainer.threat(explainer.here))
+
+
+_ASKED = {"explain": _explain, "compare": _compare, "moves": _rank, "threat": _threat}
 
 
 def run_explain(arguments: Sequence[str]) -> int:
-    """Explain a FEN, each position of a file, or a move."""
-    with _in_shell("explain", arguments) as explainer:
-        words = explainer.args.words
-        if given := positions.take_position(words):
-            explainer.explain_given(given)
-        elif len(words) > 1:
-            raise UsageError(f"expected a FEN or one file, not '{' '.join(words)[:60]}'")
-        else:
-            explainer.explain_positions(read_positions(shared.file_path(words[0])), is_list=True)
-    return 0
+    """The command `explain` in a shell; 0, and raises CommandError, EvaluationError and the like."""
+    return _in_shell("explain", arguments)
 
 
 def run_compare(arguments: Sequence[str]) -> int:
-    """Compare two moves in a position, or two files of weights."""
-    with _in_shell("compare", arguments) as explainer:
-        args, words = explainer.args, explainer.args.words
-        if positions.take_position(words):
-            explainer.compare_moves(*position_of(words, 2))
-        elif len(words) < 2:
-            raise UsageError("expected a FEN and two moves, or two weights files")
-        elif args.weights or args.evalfile:
-            raise UsageError("two weights files are compared without --weights and --evalfile")
-        else:
-            both = [evaluation_of(name, args.k) for name in words[:2]]
-            explainer.compare_evaluations(position_of(words[2:] or [START_NAME])[0], both, words[:2])
-    return 0
+    """The command `compare` in a shell, as `run_explain`."""
+    return _in_shell("compare", arguments)
 
 
 def run_moves(arguments: Sequence[str]) -> int:
-    """Rank the legal moves of a FEN."""
-    with _in_shell("moves", arguments) as explainer:
-        explainer.rank_moves(position_of(explainer.args.words)[0], explainer.args.static)
-    return 0
+    """The command `moves` in a shell, as `run_explain`."""
+    return _in_shell("moves", arguments)
 
 
-@contextmanager
-def _in_shell(name: str, arguments: Sequence[str]) -> Iterator[Explainer]:
-    """What carries a command out; what each of its searches finds does not depend on those before it."""
+def _in_shell(name: str, arguments: Sequence[str]) -> int:
+    """Carry a command out; what each of its searches finds does not depend on those before it."""
     args = parser_of(name).parse_intermixed_args(arguments)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     beside = getattr(args, "beside", None) or (args.weights if name == "explain" and not evaluation.has_terms else "")
@@ -359,8 +389,9 @@ def _in_shell(name: str, arguments: Sequence[str]) -> Iterator[Explainer]:
 
     limits = shared.asked_limits(args)
     with ExitStack() as held:
-        yield Explainer(
+        explainer = Explainer(
             args,
+            None,
             evaluation,
             None if beside == "" else evaluation_of(beside),
             cache(judge),
@@ -369,60 +400,17 @@ def _in_shell(name: str, arguments: Sequence[str]) -> Iterator[Explainer]:
             width=min(MAX_COLUMNS, shutil.get_terminal_size().columns),
             say=print,
         )
+        _ASKED[name](explainer)
+    return 0
 
 
-# At the console: raises UsageError, MoveRejected, CommandError and EvaluationError, and SystemExit after the help.
+def at_console(session: Session, asked: str, words: Sequence[str], evaluation: Evaluation | None = None) -> None:
+    """Carry out a command, or `threat`, with this evaluation or that of the session.
 
-
-def explain(session: Session, words: Sequence[str], evaluation: Evaluation | None = None) -> None:
-    """Explain the position, a move, or another position, by this evaluation or that of the session."""
-    with _at_console(session, "explain", words, evaluation) as explainer:
-        words = explainer.args.words
-        if not words:
-            explainer.explain_positions([session.position], is_list=False, with_board=False)
-        elif given := positions.take_position(words):
-            explainer.explain_given(given)
-        elif len(words) == 1 or san.looks_like_move(" ".join(words)):
-            explainer.explain_move(session.position, " ".join(words))
-        else:
-            raise UsageError("expected a move, a FEN or startpos")
-
-
-def compare(session: Session, words: Sequence[str]) -> None:
-    """Compare two moves, or two files of weights."""
-    with _at_console(session, "compare", words) as explainer:
-        words = explainer.args.words
-        if len(words) != 2:
-            raise UsageError("expected two moves, or two weights files")
-        if any(map(san.looks_like_move, words)):
-            explainer.compare_moves(session.position, words)
-        else:
-            explainer.compare_evaluations(session.position, [*map(load_evaluation, words)], words)
-
-
-def rank(session: Session, words: Sequence[str]) -> None:
-    """List all legal moves in order, by search or by evaluation at once; raises StudyError."""
-    with _at_console(session, "moves", words) as explainer:
-        words = explainer.args.words
-        if words not in ([], ["eval"], ["search"]):
-            raise UsageError("expected eval or search")
-        explainer.rank_moves(session.position, explainer.args.static or words == ["eval"])
-
-
-def threat(session: Session) -> None:
-    """Say what the other side would win if it were to move."""
-    with _at_console(session, "explain", ()) as explainer:
-        session.say_wrapped(explainer.threat(session.position))
-
-
-@contextmanager
-def _at_console(
-    session: Session, name: str, words: Sequence[str], evaluation: Evaluation | None = None
-) -> Iterator[Explainer]:
-    """What carries a command out with the session's evaluation; only `moves` searches with the session's engine.
-
-    Without a limit the depth or nodes of the game hold, if it limits those.
+    Only `moves` searches with the session's engine. Without a limit the depth or nodes of the game hold, if it limits
+    those. Raises UsageError, MoveRejected, CommandError, EvaluationError and StudyError, and SystemExit after the help.
     """
+    name = "explain" if asked == "threat" else asked
     parser = parser_of(name, at_console=True)
     if {"-h", "--help"} & set(words):
         session.say(parser.format_help().rstrip())
@@ -448,15 +436,17 @@ def _at_console(
 
     with ExitStack() as held:
         try:
-            yield Explainer(
+            explainer = Explainer(
                 args,
+                session.position,
                 evaluation,
                 load_evaluation(beside) if beside else second,
                 cache(judge),
                 usual if limits == Limits() else limits,
                 session.terminal.unicode,
                 session.text_width,
-                session.say,
+                session.say_wrapped if asked == "threat" else session.say,
             )
+            _ASKED[asked](explainer)
         except KeyboardInterrupt:
             raise CommandError("stopped before there was a verdict") from None

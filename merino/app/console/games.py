@@ -336,7 +336,7 @@ class UnfinishedFile:
         self._path, self._say = path, say
         self._is_able = True
         self._lock: IO[bytes] | None = None
-        self._written: str | None = None
+        self.written: str | None = None  # what this console has written, as long as it is there
 
     def offer(self) -> tuple[ConsoleGame, str] | None:
         """The game in the file, and the day it was last played, in words; a damaged file is set aside."""
@@ -358,7 +358,7 @@ class UnfinishedFile:
 
     def keep(self, text: str | None) -> None:
         """Write the game, or with None remove it. The first fault is said, and nothing is tried after it."""
-        if not self._is_able or (text == self._written if text else self._lock is None):
+        if not self._is_able or (text == self.written if text else self._lock is None):
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -368,15 +368,10 @@ class UnfinishedFile:
                 self._path.unlink(missing_ok=True)
             else:
                 files.write_whole(self._path, text.encode())
-            self._written = text
+            self.written = text
         except OSError as error:
             self._is_able = False
             self._say(f"The game will be lost when you leave: {files.write_fault(error)}; save FILE keeps it.")
-
-    @property
-    def holds_game(self) -> bool:
-        """Whether this console has written a game that is still there."""
-        return self._written is not None
 
     def close(self) -> None:
         """Let other consoles have the file."""

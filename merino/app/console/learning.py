@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -38,8 +39,8 @@ class LearnArguments:
     is_quiet: bool = False
 
 
-def read_arguments(arguments: Sequence[str], command: str = "merino learn", start: str | None = None) -> LearnArguments:
-    """Read what follows `command`, for the weights `start` or those in use; raises UsageError, SystemExit after -h."""
+def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> LearnArguments:
+    """Read what follows `command`; raises UsageError, SystemExit after -h."""
     parser = learn_parser(command)
     args = parser.parse_intermixed_args(list(arguments))
     files = [word for word in args.words or () if not word.lstrip("-").isdecimal()]
@@ -60,12 +61,12 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn", star
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
     chosen = dict[str, Any]()
     if numbers:
-        terms, (first, last) = _set_in_use(weights or start, "learn"), numbers
+        terms, (first, last) = _set_in_use(weights, "learn"), numbers
         if not 1 <= first <= last <= len(terms):
             parser.error(f"terms are numbered 1 to {len(terms)}, the first before the last; not {first} {last}")
         chosen = {"first": first, "last": last}
     elif args.terms is not None:
-        chosen = _chosen_terms(args.terms, _set_in_use(weights or start, "learn"), parser)
+        chosen = _chosen_terms(args.terms, _set_in_use(weights, "learn"), parser)
     return LearnArguments(_request(args, tuple(files), chosen), None, args.json, args.quiet)
 
 
@@ -128,11 +129,11 @@ def learn_parser(command: str = "merino learn") -> shared.Parser:
     return parser
 
 
-def improve_parser(command: str) -> shared.Parser:
+def improve_parser() -> shared.Parser:
     """The parser of `improve`."""
     usual = learner.Plan()
     parser = shared.Parser(
-        prog=command,
+        prog="merino improve",
         description="Learn from games of Merino against itself, round after round: play, learn, and prove by a match. "
         "New weights are used only after their match has proved them stronger.",
         notes="The same command continues where it was stopped or killed. Its folder keeps the settings: other "
@@ -197,7 +198,7 @@ def run_learn(arguments: Sequence[str]) -> int:
     """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
     args = read_arguments(arguments)
     stream = sys.stderr if args.as_json else sys.stdout
-    result = carry_out(args, lambda line: print(line, file=stream, flush=True))
+    result = carry_out(args, partial(print, file=stream, flush=True))
     return interrupt.INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
 
 
@@ -264,16 +265,7 @@ def shown(
 
 def run_improve(words: Sequence[str]) -> int:
     """The command `improve`: 0, or 130 after Ctrl-C; raises CommandError."""
-    found = improve(words, lambda line: print(line, flush=True))
-    return interrupt.INTERRUPTED if found.interrupted else 0
-
-
-def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> rounds.Finished[learner.ImproveState]:
-    """Carry out what follows `command`; raises CommandError, and SystemExit after printing the help.
-
-    Lines go to `say`, progress to standard error.
-    """
-    parser = improve_parser(command)
+    parser, say = improve_parser(), partial(print, flush=True)
     args = parser.parse_args(list(words))
     shared.check_will_end(parser, args, "rounds")
     if args.of_set is not None and args.weights is not None:
@@ -287,10 +279,10 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
         raise shared.work_kept("improve", error) from error
     say(f"{rounds.described(found.state)}; the best weights are in '{found.best}'.")
     if found.interrupted:
-        say(f"Stopped; '{command}' with the same options continues.")
-    elif found.state.rounds and command.startswith("merino"):
+        say("Stopped; 'merino improve' with the same options continues.")
+    elif found.state.rounds:
         say(f"To draw it: merino plot {as_word(found.best.parent)}")
-    return found
+    return interrupt.INTERRUPTED if found.interrupted else 0
 
 
 def _asked(args: argparse.Namespace, parser: shared.Parser) -> dict[str, Any]:

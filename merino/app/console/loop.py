@@ -153,7 +153,7 @@ def run_lines(session: Session, read: terminal.Reader) -> int:
         if line is None and session.is_live:
             session.say("")
         if code is not None:
-            if session.unfinished is not None and session.unfinished.holds_game:
+            if session.unfinished is not None and session.unfinished.written is not None:
                 session.say("The game is kept: resume continues it when you are back.")
             return code
 

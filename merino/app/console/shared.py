@@ -9,7 +9,7 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -55,20 +55,10 @@ class Parser(argparse.ArgumentParser):
             self._named_groups[title] = self.add_argument_group(title)
         return self._named_groups[title]
 
-    def _groups(self) -> list[argparse._ArgumentGroup]:
-        return sorted(self._action_groups, key=lambda group: group.title == OUTPUT)  # which comes last
-
-    def shown_options(self) -> dict[str, list[tuple[str, str]]]:
-        """What the help shows, by title of group: each option with its value, and its sentence."""
-        formatter = self._get_formatter()
-        return {
-            group.title or "": [
-                (formatter._format_action_invocation(action), formatter._expand_help(action))
-                for action in group._group_actions
-                if action.option_strings and action.help not in (None, argparse.SUPPRESS) and action.dest != "help"
-            ]
-            for group in self._groups()
-        }
+    @property
+    def groups(self) -> list[argparse._ArgumentGroup]:
+        """The groups of options in the order of the help: output comes last."""
+        return sorted(self._action_groups, key=lambda group: group.title == OUTPUT)
 
     def format_usage(self) -> str:
         """The arguments by name, the options as one word."""
@@ -80,7 +70,7 @@ class Parser(argparse.ArgumentParser):
         """Usage, description, arguments and options, then notes and examples."""
         formatter = self._get_formatter()
         formatter.add_text(self.description)
-        for group in self._groups():
+        for group in self.groups:
             formatter.start_section(group.title)
             formatter.add_arguments(group._group_actions)
             formatter.end_section()
@@ -400,9 +390,7 @@ def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None], c
 def holding_output(path: Path, command: str) -> Iterator[None]:
     """Keep other runs from a file for this block; raises CommandError if one has it, or if it cannot be written."""
     check_output(path, command)
-    with ExitStack() as stack:
-        with errors_named(command, files.FileInUseError), files.writing(CommandError, path, f"{command}: "):
-            stack.enter_context(files.held(path))
+    with files.held_or(CommandError, path, f"{command}: "):
         yield
 
 

@@ -75,10 +75,6 @@ def _test(args: Namespace) -> statistics.Sprt | None:
     if args.sprt is None:
         return None
     elo0, elo1 = args.sprt
-    if not elo0 < elo1:
-        raise command.UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
-    if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
-        raise command.UsageError("--alpha and --beta must lie between 0 and 0.5")
     try:
         return statistics.Sprt(elo0, elo1, args.alpha, args.beta, statistics.Model(args.model))
     except ValueError as error:

@@ -576,32 +576,28 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
     try:
         yield
     finally:
-        remove_held(place, file)
+        is_ours = not os.fstat(file.fileno()).st_size
+        if is_ours and sys.platform != "win32":
+            place.unlink(missing_ok=True)  # before it is unlocked: who has waited for the lock sees that it is gone
+        file.close()
+        if is_ours and sys.platform == "win32":  # where no open file can be removed
+            with suppress(PermissionError):  # another run has just opened it
+                place.unlink(missing_ok=True)
 
 
 @contextmanager
-def held_or(kind: type[MerinoError], path: Path) -> Iterator[None]:
-    """Hold a file as `held` does; it is an error of this kind that somebody else has it, or that it cannot be held."""
+def held_or(kind: type[MerinoError], path: Path, before: str = "") -> Iterator[None]:
+    """Hold a file as `held` does; it is an error of this kind that somebody else has it, or that it cannot be held.
+
+    Its message has these words before the reason.
+    """
     with ExitStack() as stack:
         try:
-            with writing(kind, path):
+            with writing(kind, path, before):
                 stack.enter_context(held(path))
         except FileInUseError as error:
-            raise kind(str(error)) from error
+            raise kind(f"{before}{error}") from error
         yield
-
-
-def remove_held(place: Path, file: IO[bytes]) -> None:
-    """Remove a lock file that we hold, unless it is the user's, and give up its lock."""
-    if os.fstat(file.fileno()).st_size:
-        file.close()
-    elif sys.platform == "win32":  # an open file cannot be removed there; if another run has just opened it, it stays
-        file.close()
-        with suppress(PermissionError):
-            place.unlink(missing_ok=True)
-    else:
-        place.unlink(missing_ok=True)  # before it is unlocked: who has waited for the lock sees that it is gone
-        file.close()
 
 
 def claimed(place: Path, patience: float = 0.0) -> IO[bytes] | None:

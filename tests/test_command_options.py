@@ -156,9 +156,9 @@ def test_a_mistyped_option_is_answered_with_the_nearest(shell) -> None:
             "argument --draw: 'x' is not a whole number from 0 on",
         ),
         (["match", "a", "b", "--maxmoves", "1025"], "argument --maxmoves: '1025' is not a whole number from 1 to 1024"),
-        (["match", "default", "default", "--sprt", "5", "0"], "merino: match: --sprt takes the lower Elo first"),
+        (["match", "default", "default", "--sprt", "5", "0"], "merino: match: --sprt: elo0 must be below elo1, not 5"),
         (["match", "default", "default", "--sprt", "0", "300"], "merino: match: --sprt: elo1 must be a number"),
-        (["match", "default", "default", "--sprt", "0", "5", "--alpha", "1"], "merino: match: --alpha and --beta must"),
+        (["match", "default", "default", "--sprt", "0", "5", "--alpha", "1"], "match: --sprt: alpha must be a number"),
     ],
 )
 def test_a_mistyped_word_ends_with_code_2(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ from merino.engine.search.limits import Limits, Score
 from merino.engine.uci.options import OPTIONS
 from merino.eval.linear.weights import SHIPPED
 from tests.fake_tables import FakeTables
-from tests.shipped import ONE_PHASE
 from tests.talk import Talk
 from tests.test_options import QUEEN_ENDING, write_book
 
@@ -86,20 +85,6 @@ def test_what_is_typed_while_the_engine_thinks_stops_it_or_waits(talk, command, 
     assert list(talk.session.typed_ahead) == waiting and talk.moves == ["a2a3"] * (command == "go")
     if command == "analyze":
         talk.say("analyze")  # what still waits ends the next one too
-
-
-def test_explain_shows_the_terms_a_move_changes(talk):
-    assert "e4" in talk.say("explain startpos e4 --static")
-    assert "VAL_P" in talk.say("explain startpos --static") and "VAL_P" in talk.say(
-        "explain 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 --static"
-    )
-    text = talk.say("explain Nf3 --static")
-    assert text.startswith("Nf3: 0.00 becomes +")
-    assert "KnightCenter" in text and "VAL_P" not in text
-    assert talk.moves == []
-    talk.say(f"setboard {CAPTURES}")
-    talk.say(f"weights load {ONE_PHASE}")
-    assert "VAL_P                  +100.0" in talk.say("explain exd5 --static")
 
 
 def test_the_console_explains_with_the_options_of_the_shell(talk, capsys):

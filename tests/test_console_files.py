@@ -13,7 +13,6 @@ import pytest
 from merino.app.console import games
 from merino.core.board.fen import START_FEN
 from merino.core.common import about, files
-from merino.formats.sources import as_named
 from tests.boards import games_in
 
 ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
@@ -175,40 +174,6 @@ def test_a_game_is_loaded_by_its_number(talk, path):
     assert "Game 2: Ünal - B" in talk.say(f'load "{path}" 2')
     assert talk.session.position.start_fen() == ENDGAME
     assert talk.moves == ["e2e4", "e8e7"]
-
-
-@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
-def test_games_and_positions_are_loaded_from_compressed_files(talk, path, ending):
-    compressed = path.with_suffix(f".pgn{ending}")
-    compressed.write_bytes(as_named(compressed, f"\ufeff{TWO_GAMES}".encode()))
-    assert "Game 2: Ünal - B" in talk.say(f"load {compressed} 2")
-    compressed.write_bytes(as_named(compressed, f"# one\n{ENDGAME}\n".encode()))
-    assert ENDGAME in talk.say(f"load {compressed}", "fen")
-    compressed.write_bytes(compressed.read_bytes()[:-9])
-    assert f"Cannot read '{compressed}'" in talk.say(f"load {compressed}")
-    compressed.replace(path)
-    assert f"'{path}' is compressed: let its name end in {ending}" in talk.say(f"load {path}")
-
-
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        ("before them", f"My best games, 1-0\n\n{TWO_GAMES}"),
-        ("between", TWO_GAMES.replace('[Event "Se', 'Well played!\n\n[Event "Se')),
-    ],
-)
-def test_text_between_the_games_of_a_file_is_not_counted(talk, path, place, text):
-    path.write_text(text, encoding="utf-8")
-    assert "Game 1: Anderssen" in talk.say(f"load {path}"), place
-    assert "Game 2: Ünal" in talk.say(f"load {path} 2"), place
-
-
-def test_names_in_latin_1_are_loaded_and_saved_as_they_are(talk, path):
-    path.write_bytes('[White "J\xf6rg"]\r\n[Black "\u00dcnal"]\r\n\r\n1. e4 *\r\n'.encode("latin-1"))
-    assert "Game 1: Jörg - Ünal" in talk.say(f"load {path}")
-    assert '[White "Jörg"]' in talk.say("pgn")
-    path.write_bytes(b'4k3/8/8/8/8/8/4P3/4K3 w - - id "J\xf6rg";\n')
-    assert 'id "Jörg";' in talk.say(f"load {path}")
 
 
 def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk, path):

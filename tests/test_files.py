@@ -19,7 +19,7 @@ import pytest
 from merino.core.common import files
 from merino.eval import evaluation, families
 from tests.full_disk import no_room
-from tests.pipes import named_pipes, put_no_files
+from tests.pipes import named_pipes
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLED = """
@@ -364,51 +364,14 @@ EVERY_WAY_IN = (
     files.open_to_append,
     files.open_to_extend,
 )
+
+
 # Each with what the error says.
-IMPOSSIBLE_NAMES = {
-    "a\0b": "no file can have such a name",
-    "\ud800": "no file can have such a name",
-    "x" * 10_000: "File name too long",
-    "/".join(["x" * 200] * 50): "File name too long",
-}
-
-
 def reason(path: Path, way_in=EVERY_WAY_IN[0]) -> str:
     with pytest.raises(OSError) as caught:
         way_in(path)
     assert caught.value.filename == str(path)
     return str(caught.value.strerror)
-
-
-def non_files(folder: Path) -> dict[Path, str]:
-    """Paths of what is no file, with what it is."""
-    put_no_files(folder)
-    return {
-        folder: "a folder",
-        folder / "pipe": "a pipe",
-        folder / "socket": "a socket",
-        Path("/dev/zero"): "a device",
-        Path("/dev/null"): "a device",
-    }
-
-
-@named_pipes
-@pytest.mark.parametrize("way_in", EVERY_WAY_IN)
-def test_what_is_no_file_is_refused_by_what_it_is_and_never_waited_for(tmp_path, monkeypatch, way_in):
-    monkeypatch.chdir(tmp_path)
-    for path, name in non_files(tmp_path).items():
-        assert reason(path, way_in) == f"it is {name}, not a regular file"
-
-
-@pytest.mark.parametrize("way_in", EVERY_WAY_IN)
-def test_a_name_that_no_file_can_have_is_an_error_of_the_system(tmp_path, way_in):
-    for name, said in IMPOSSIBLE_NAMES.items():
-        assert reason(Path(name), way_in) == said
-        assert (
-            not files.is_there(Path(name))
-            and not files.is_folder(Path(name))
-            and files.first_there([Path(name)]) is None
-        )
 
 
 def test_a_home_folder_that_is_not_there_is_an_error_that_names_it():
@@ -486,10 +449,3 @@ def test_text_in_utf_16_is_called_that(tmp_path, encoding):
     assert reason(path, lambda path: files.read_user_text(path, files.WEIGHTS)) == "it is UTF-16 text: save it as UTF-8"
     with pytest.raises(evaluation.EvaluationError, match="it is UTF-16 text: save it as UTF-8"):
         families.load_evaluation(path)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_fault_of_writing_names_the_file():
-    with files.open_stream(Path("/dev/full")) as file, pytest.raises(OSError, match="No space left") as caught:
-        file.write(b"content")
-    assert caught.value.filename == "/dev/full"

@@ -35,7 +35,6 @@ from merino.match import engines, players, report, runner, statistics
 from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
 from merino.match.games import Game, MatchError, Played, PlayerError, Reason, Tally
 from tests.boards import games_in
-from tests.full_disk import no_room
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = TimeControl(nodes=100)
@@ -493,19 +492,6 @@ def test_on_a_full_disk_the_score_is_shown_and_the_file_named(words, shown, tmp_
     assert len(games_in(tmp_path / "g.pgn")) == 4
 
 
-def test_without_room_for_a_file_a_command_shows_the_score_and_names_it(tmp_path, monkeypatch, capsys):
-    for writer, words, option, shown in (
-        ("write_whole", ["match", "default", "razor_depth=1", "--games", "2"], "--state", "Games | N: 2 W: "),
-        ("append_whole", ["selfplay", "2"], "--positions", "2 games, "),
-    ):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"merino.match.keeping.{writer}", no_room)
-            assert main([*words, "--nodes", "50", option, str(tmp_path / option)]) == 1
-        captured = capsys.readouterr()
-        assert shown in captured.out and "they are in" not in captured.out
-        assert f"merino: {words[0]}: cannot write '{tmp_path / option}': No space left on device" in captured.err
-
-
 def test_games_are_not_added_to_a_file_that_the_match_reads(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     path, game = tmp_path / "x.pgn", b"1. e4 e5 *\n"
@@ -521,12 +507,10 @@ def test_games_are_not_added_to_a_file_that_the_match_reads(tmp_path, monkeypatc
         assert complaint in capsys.readouterr().err and path.read_bytes() == content
 
 
-def test_games_are_not_appended_to_a_compressed_pgn(tmp_path, capsys):
-    pgn = tmp_path / "games.pgn.gz"
-    pgn.write_bytes(b"kept")
-    assert main(["match", "default", "razor_depth=1", "--nodes", "50", "--pgn", str(pgn)]) == 2
-    assert f"merino: match: '{pgn}' is compressed, and nothing can be appended to it" in capsys.readouterr().err
-    assert pgn.read_bytes() == b"kept"
+def test_games_are_not_appended_to_a_compressed_pgn(tmp_path, shell):
+    (pgn := tmp_path / "games.pgn.gz").write_bytes(b"kept")
+    said = shell("match", "default", "razor_depth=1", "--nodes", "50", "--pgn", pgn, status=2)
+    assert f"'{pgn}' is compressed, and nothing can be appended to it" in said and pgn.read_bytes() == b"kept"
 
 
 def test_the_state_of_another_match_is_refused(tmp_path):

@@ -16,7 +16,7 @@ import pytest
 
 from merino.core.board import bitboard, game
 from merino.engine.search.limits import TABLEBASE_WIN, Limits
-from merino.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, at_elo, at_level
+from merino.engine.search.strength import DEFAULT_ELO, at_elo, at_level
 from merino.engine.tables.book import Book, BookError
 from merino.engine.tables.tablebase import advise
 from merino.engine.uci import execute, options, output, session
@@ -116,11 +116,6 @@ def test_the_last_one_set_holds_also_before_the_engine_is_loaded():
     assert fresh.runtime.searcher.strength == at_level(5)
 
 
-def test_elo_is_announced_as_far_as_it_was_measured():
-    line = options.OPTIONS["uci_elo"].line()
-    assert line == f"option name UCI_Elo type spin default 1500 min {MIN_ELO} max {MAX_ELO}"
-
-
 def test_in_analyse_mode_strength_is_full(talk):
     talk.say("setoption name Skill Level value 0", "setoption name UCI_AnalyseMode value true")
     depths = [re.findall(r"^info depth (\d+)", line) for line in talk.say("go depth 7")]
@@ -137,10 +132,6 @@ def test_wins_draws_and_losses_sum_to_a_thousand_and_mean_the_expected_score(cen
     assert wins + draws + losses == 1000
     assert (wins + draws / 2) / 1000 == pytest.approx(expected_score(centipawns), abs=0.001)
     assert win_draw_loss(expected_score(-centipawns)) == (losses, draws, wins)
-
-
-def test_equals_draw_half_their_games():
-    assert win_draw_loss(expected_score(0)) == (250, 500, 250)
 
 
 def test_wdl_follows_the_score_when_asked_for(talk):

@@ -10,7 +10,7 @@ import pytest
 from merino.app.shell.cli import main
 from merino.match.config import TimeControl
 from tools import screen
-from tools.screen import Block, deals, effects, kept_blocks, play, player, read, round_of, subject, table
+from tools.screen import Block, deals, effects, kept_blocks, play, read, round_of, subject, table
 
 SIXTY_NODES = TimeControl(nodes=60)
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
@@ -25,10 +25,6 @@ def made_up_blocks(count: int, pairs: int) -> list[Block]:
         wins = random.binomial(2, share, pairs)
         blocks.append(Block(second, np.bincount(2 * wins, minlength=5).tolist()))
     return blocks
-
-
-def at(nodes: int) -> TimeControl:
-    return TimeControl(nodes=nodes)
 
 
 @pytest.mark.parametrize("numbers", [1, 2, 3, 4, 63])
@@ -57,11 +53,6 @@ def test_the_table_begins_with_the_surest_gain():
     assert rows[2].startswith("| `n0` | 0 | 1 | +") and rows[-1].startswith("| `n1` | 0 | 1 | -")
 
 
-def test_both_players_are_written_for_a_match():
-    compared, fixed = read("razor_depth = [2, 3]\nsee_depth = [7, 8]\nsingular_depth = 7\n")
-    assert player("A", compared, fixed, [True, False]) == "singular_depth=7,razor_depth=3,see_depth=7,name=A"
-
-
 @pytest.mark.parametrize(
     "text", ["razor_depth = [2]", "razor_depth = [2, 2]", "razor_depth = 2", 'razor_depth = "2"', ""]
 )
@@ -80,13 +71,13 @@ def test_a_block_is_the_match_of_the_command(capsys: pytest.CaptureFixture[str])
 def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):
     file = tmp_path / "x.blocks.jsonl"
     text = "razor_depth = [2, 3]\nsee_depth = [7, 8]\nsingular_depth = 7\n"
-    about = subject(*read(text), at(1000))
+    about = subject(*read(text), TimeControl(nodes=1000))
     assert kept_blocks(file, about) == []
     block = Block([True, False], [0, 1, 2, 1, 0])
     with file.open("a") as lines:
         lines.write(json.dumps(block._asdict()) + "\n")
     before = file.read_text()
-    assert kept_blocks(file, subject(*read(text + "# a remark\n"), at(1000))) == [block]
+    assert kept_blocks(file, subject(*read(text + "# a remark\n"), TimeControl(nodes=1000))) == [block]
     for other, nodes, changed in (
         (text.replace("3]", "4]"), 1000, "compared"),
         ("see_depth = [7, 8]\nrazor_depth = [2, 3]\nsingular_depth = 7\n", 1000, "compared"),
@@ -94,7 +85,7 @@ def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):
         (text, 2000, "nodes"),
     ):
         with pytest.raises(ValueError, match=rf"played with other numbers \({changed}\).* move that file away"):
-            kept_blocks(file, subject(*read(other), at(nodes)))
+            kept_blocks(file, subject(*read(other), TimeControl(nodes=nodes)))
     assert file.read_text() == before
     file.write_text(json.dumps(block._asdict()) + "\n")  # without a line that says what it is about
     with pytest.raises(ValueError, match="compared, fixed, nodes"):

@@ -319,11 +319,6 @@ def test_errors_show_text_as_it_is_but_no_character_that_steers_a_terminal():
     assert stream.getvalue().decode() == f"{shown}\n"
 
 
-def test_an_option_with_a_foreign_name_is_quoted_as_it_was_typed(engine):
-    engine.send("setoption name Größe value 3")
-    assert engine.sync() == ["info string error: there is no option 'Größe'"]
-
-
 def test_a_home_that_is_none_is_stated_in_a_sentence():
     done = run_merino("go", "depth", "1", environment={"MERINO_HOME": "~nobody-of-this-name"})
     fault = "MERINO_HOME is '~nobody-of-this-name': there is no home folder ~nobody-of-this-name"

@@ -3,6 +3,7 @@
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, each in one page.
 """
 
+import argparse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,12 +96,13 @@ def parameters_table() -> str:
 
 def command_options_table(parser: shared.Parser) -> str:
     """The options of a command, as its help shows them, each group under its title."""
-    rows = [
-        row
-        for title, options in parser.shown_options().items()
-        if options
-        for row in [(f"*{title}*", ""), *((_code(option), _cell(sentence)) for option, sentence in options)]
-    ]
+    formatter, rows = parser._get_formatter(), list[tuple[str, str]]()
+    for group in parser.groups:
+        shown = [action for action in group._group_actions if action.option_strings and action.dest != "help"]
+        if shown := [action for action in shown if action.help not in (None, argparse.SUPPRESS)]:
+            rows.append((f"*{group.title}*", ""))
+            cells = ((formatter._format_action_invocation(each), formatter._expand_help(each)) for each in shown)
+            rows += [(_code(option), _cell(sentence)) for option, sentence in cells]
     return markdown_table(("Option", "What it does"), rows)
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from unittest.mock import Mock
 
 import chess
 import chess.pgn
@@ -304,31 +303,26 @@ def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grad
     assert Position().uci(found.better.best[0]) == better
 
 
-def test_a_game_full_of_mistakes_takes_a_bounded_time() -> None:
-    nodes = list[int]()
+def test_a_game_full_of_mistakes_takes_a_bounded_time_but_no_reason_rests_on_less(monkeypatch) -> None:
+    nodes, proved = list[int](), set[int | None]()
+
+    def of_mistake(prover: claims.Prover, *_: object) -> claims.Mistake:
+        proved.add(prover.limits.nodes)
+        return claims.Mistake(claims.UNPROVED, "", "")
 
     def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         nodes.append(limits.nodes or 0)
-        return [Line(1, 1, 1, Score(150), "", 1, 1, 0, 1, (position.legal_moves[0],))]  # who is to move is better
+        is_played = not position.moves or position.uci(position.moves[-1]) in moves
+        score = 150 if is_played else -150  # who is to move is better, but after another move than those played
+        return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
 
+    monkeypatch.setattr(claims.Prover, "of_mistake", of_mistake)
     most, moves = list[int](), ["f1e3", "e8e7", "e3f1", "e7e8"] * 11
     for _ in annotate_moves(Position(ENDING), moves, judge_from(seek), lambda _: Limits(nodes=10)):
         most.append(max(nodes))
         nodes.clear()
-    assert most == [80] * 6 + [40] * 6 + [20] * 6 + [10] * 26
+    assert most == [80] * 6 + [40] * 6 + [20] * 6 + [10] * 26 and proved == {80}
     assert annotation.deeper(Limits(depth=9), 1).depth == 12 and annotation.deeper(Limits(depth=9), 9).depth == 9
-
-
-@pytest.mark.parametrize(("by_all", "kind"), [(True, "takes"), (False, claims.UNPROVED)])
-def test_what_fewer_nodes_prove_is_said_only_if_all_of_them_do(by_all: bool, kind: str, monkeypatch) -> None:
-    def of_mistake(prover: claims.Prover, *_: object) -> claims.Mistake:
-        is_proved = prover.limits.nodes == 4 or by_all
-        return claims.Mistake("takes" if is_proved else claims.UNPROVED, "", "", (Mock(),) * is_proved)
-
-    monkeypatch.setattr(claims.Prover, "of_mistake", of_mistake)
-    monkeypatch.setattr(annotation, "FULLY", 1)
-    _, found = moves_of({"g1f3": 300, "g8f6": 300}, ["g1f3", "g8f6"])
-    assert found.mistake is not None and found.mistake.kind == kind
 
 
 ENDING = "4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1"

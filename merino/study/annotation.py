@@ -117,9 +117,7 @@ def annotate_moves(
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
             best, own = Course(previous, better.best, better.score), Course(current, after.best, after.score)
-            mistake = claims.Prover(judge, within).of_mistake(move, best, own)
-            if mistake.claims and within != deeper(limits):
-                mistake = claims.Prover(judge, deeper(limits)).of_mistake(move, best, own)
+            mistake = claims.Prover(judge, deeper(limits)).of_mistake(move, best, own)
             annotated = replace(annotated, mistake=mistake)
         yield annotated
         before, explained = after, explained_after

@@ -67,13 +67,18 @@ def resumed(pgn: Path | None, state: Path | None) -> tuple[MatchKeeper, Tally]:
     return keeper, tally
 
 
+def take(keeper: MatchKeeper, tally: Tally, games: int = 1) -> None:
+    """Take the next games."""
+    for number in range(tally.games, tally.games + games):
+        keeper.add(text_of(number))
+        tally.add(Game(number, number % 2 == 0, openings.Opening(""), (), Reason.FIFTY, None))
+
+
 def play(pgn: Path, state: Path | None, games: int = GAMES) -> Tally:
     """Play on, and save after every few games."""
     keeper, tally = resumed(pgn, state)
     while tally.games < games:
-        number = tally.games
-        keeper.add(text_of(number))
-        tally.add(Game(number, number % 2 == 0, openings.Opening(""), (), Reason.FIFTY, None))
+        take(keeper, tally)
         if tally.games % SAVES_EVERY == 0:
             keeper.save(tally, 1.0)
     keeper.save(tally, 1.0)
@@ -171,9 +176,7 @@ def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(pgn, state, 
     with monkeypatch.context() as patch:
         patch.setattr(keeping, "append_whole", call(killed, 0, False, a_part))
         keeper, tally = resumed(pgn, state)
-        for number in range(4):
-            keeper.add(text_of(number))
-            tally.add(Game(number, number % 2 == 0, openings.Opening(""), (), Reason.FIFTY, None))
+        take(keeper, tally, 4)
         with pytest.raises(KilledError):
             keeper.save(tally, 1.0)
     fragment = pgn.read_text()
@@ -210,8 +213,7 @@ def test_a_full_disk_names_the_file_and_leaves_no_part_of_a_game(room, pgn, stat
 
 def test_without_room_for_the_state_no_game_is_added_before_it_can_be(pgn, state, monkeypatch):
     keeper, tally = resumed(pgn, state)
-    keeper.add(text_of(0))
-    tally.add(Game(0, True, openings.Opening(""), (), Reason.FIFTY, None))
+    take(keeper, tally)
     with monkeypatch.context() as patch:
         patch.setattr(keeping, "write_whole", call(no_room, 0, True, keeping.write_whole))
         with pytest.raises(MatchError, match=f"cannot write '{state}': No space left on device"):
@@ -303,7 +305,7 @@ def test_a_file_of_games_is_not_read_again_from_its_beginning(tmp_path, state, m
 
 def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn, state):
     keeper, tally = resumed(None, state)
-    tally.add(Game(0, True, openings.Opening(""), (), Reason.FIFTY, None))
+    take(keeper, tally)
     keeper.save(tally, 1.0)
     assert json.loads(state.read_text())["pgn"] is None
     pgn.write_text(OTHERS)

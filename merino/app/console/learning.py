@@ -59,14 +59,8 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         parser.error("give the terms once, as FIRST LAST or by --terms")
     if hasattr(args, "prove") and hasattr(args, "plays_match"):
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
-    chosen = dict[str, Any]()
-    if numbers:
-        terms, (first, last) = _set_in_use(weights, "learn"), numbers
-        if not 1 <= first <= last <= len(terms):
-            parser.error(f"terms are numbered 1 to {len(terms)}, the first before the last; not {first} {last}")
-        chosen = {"first": first, "last": last}
-    elif args.terms is not None:
-        chosen = _chosen_terms(args.terms, _set_in_use(weights, "learn"), parser)
+    terms = "-".join(map(str, numbers)) or args.terms
+    chosen = {} if terms is None else _chosen_terms(terms, _set_in_use(weights, "learn"), parser)
     return LearnArguments(_request(args, tuple(files), chosen), None, args.json, args.quiet)
 
 
@@ -182,7 +176,7 @@ def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> 
         if first.isdecimal() and (last.isdecimal() or not dash):
             low, high = errors.number_of(first), errors.number_of(last or first)
             if not 1 <= low <= high <= len(known):
-                parser.error(f"argument --terms: terms are numbered 1 to {len(known)}; there is no '{part[:40]}'")
+                parser.error(f"terms are numbered 1 to {len(known)}, the first before the last; not {part[:40]}")
             if part == text:
                 return {"first": low, "last": high}
             chosen += known[low - 1 : high]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.count_house import House, import_lines, lines_of_code
+from tools.count_house import counts, walk
 
 SOURCES = {
     "merino/__main__.py": "import sys\nfrom merino.upper.first import run\nrun(sys.argv[1:])\n",
@@ -14,28 +14,28 @@ SOURCES = {
     "merino/lower/second.py": "def begin():\n    pass\n\n\ndef end():  # at last\n    pass\n",
     "merino/lower/kernels.py": "def kernel(function):\n    return function\n\n\n@kernel\ndef fast():\n    pass\n",
     "merino/lab/study.py": "from merino.upper import first\n",
+    "merino/app/explorer/page/main.js": "// a comment\n/* another\nof two lines */\nrun();  // now\n\n",
+    "tests/test_first.py": "x = 1\n",
     "weights/default.txt": "",
 }
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def house(tmp_path: Path) -> Path:
     for name, text in SOURCES.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text)
         (path.parent / "__init__.py").touch()
-    return House(tmp_path)
+    return tmp_path
 
 
-def test_modules_are_found(house: House) -> None:
-    assert len(house.modules(lab=True)) == 5 and len(house.modules(lab=False)) == 4
+def test_modules_and_lines_are_counted(house: Path) -> None:
+    modules, without_lab, imports, page, tests = counts(house).values()
+    assert (modules, without_lab) == ("5 / 22", "4 / 21")
+    assert imports == "17.4%"  # 4 of 23 lines that are not blank
+    assert (page, tests) == ("1", "1")
 
 
-def test_lines_of_code_and_of_imports_are_counted(house: House) -> None:
-    assert len(lines_of_code(house.sources["merino.upper.first"])) == 9
-    assert import_lines(SOURCES["merino/__main__.py"]) == 2
-
-
-def test_a_walk_counts_modules_stays_and_returns_but_no_compiled_function(house: House) -> None:
-    assert house.walk(["play"], "") == "2, 4, 2"  # run, begin, prepare, end; begin again is known
+def test_a_walk_counts_modules_stays_and_returns_but_no_compiled_function(house: Path) -> None:
+    assert walk(house, ["play"], "") == "2, 4, 2"  # run, begin, prepare, end; begin again is known

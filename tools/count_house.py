@@ -23,7 +23,6 @@ from pathlib import Path
 from tools.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE, LAB = "merino", "merino.lab"
 FEN = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"
 GAME = '[Result "{}"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 {}\n\n'
 WALKS = {  # the words of the command, and what it reads
@@ -39,80 +38,33 @@ WALKS = {  # the words of the command, and what it reads
 }
 
 
-class House:
-    """The modules of a checkout: their files by name."""
+PAGE_COMMENT = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
 
-    def __init__(self, folder: Path) -> None:
-        """Read every module of the package."""
-        self.folder = folder
-        self.sources = {}
-        for path in sorted((folder / PACKAGE).rglob("*.py")):
-            parts = path.relative_to(folder).with_suffix("").parts
-            self.sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
 
-    def modules(self, lab: bool) -> list[str]:
-        """The modules, with those of the lab or without."""
-        names = [name for name, path in self.sources.items() if path.name != "__init__.py"]
-        return [name for name in names if lab or not name.startswith(f"{LAB}.")]
+def counts(checkout: Path) -> dict[str, str]:
+    """The rows of the table, by their words."""
+    sources, lab = sorted((checkout / "merino").rglob("*.py")), checkout / "merino" / "lab"
+    page = checkout / "merino" / "app" / "explorer" / "page"
+    scripts = [path for kind in ("js", "css") for path in page.rglob(f"*.{kind}")]
+    texts = [path.read_text(encoding="utf-8") for path in sources]
+    written = sum(bool(line.strip()) for text in texts for line in text.splitlines())
+    return {
+        "modules and lines of code": _sizes(sources),
+        "without the lab": _sizes([path for path in sources if not path.is_relative_to(lab)]),
+        "share of imports in all lines": f"{sum(map(import_lines, texts)) / written:.1%}",
+        "lines of the page, JS and CSS": f"{sum(map(page_lines, scripts)):,}",
+        "lines of code of the tests": f"{sum(map(lines_of_code, (checkout / 'tests').rglob('*.py'))):,}",
+    }
 
-    def counts(self) -> dict[str, str]:
-        """The rows of the table, by their words."""
-        code = {name: len(lines_of_code(path)) for name, path in self.sources.items()}
-        rows = {}
-        for words, lab in (("modules and lines of code", True), ("without the lab", False)):
-            lines = sum(code[name] for name in self.sources if lab or not name.startswith(LAB))
-            rows[words] = f"{len(self.modules(lab)):,} / {lines:,}"
-        texts = [path.read_text(encoding="utf-8") for path in self.sources.values()]
-        spent = sum(import_lines(text) for text in texts)
-        written = sum(bool(line.strip()) for text in texts for line in text.splitlines())
-        tests = sum(len(lines_of_code(path)) for path in (self.folder / "tests").rglob("*.py"))
-        return rows | {
-            "share of imports in all lines": f"{spent / written:.1%}",
-            "lines of the page, JS and CSS": f"{self.page_lines():,}",
-            "lines of code of the tests": f"{tests:,}",
-        }
 
-    def page_lines(self) -> int:
-        """The lines of the page's modules and styles, without blanks and comments."""
-        page = self.folder / PACKAGE / "app" / "explorer" / "page"
-        texts = [path.read_text(encoding="utf-8") for kind in ("js", "css") for path in page.rglob(f"*.{kind}")]
-        lines = [
-            line.strip() for text in texts for line in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines()
-        ]
-        return sum(bool(line) and not line.startswith("//") for line in lines)
+def _sizes(sources: list[Path]) -> str:
+    modules = sum(path.name != "__init__.py" for path in sources)
+    return f"{modules:,} / {sum(map(lines_of_code, sources)):,}"
 
-    def compiled(self) -> set[str]:
-        """The compiled functions, as `path:name`."""
-        found = set()
-        for path in self.sources.values():
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef):
-                    marks = [mark.func if isinstance(mark, ast.Call) else mark for mark in node.decorator_list]
-                    if {mark.id for mark in marks if isinstance(mark, ast.Name)} & {"kernel", "entry", "term"}:
-                        found.add(f"{path}:{node.name}")
-        return found
 
-    def walk(self, words: Iterable[str], typed: str) -> str:
-        """Modules, stays and returns of a command."""
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "games.pgn").write_text("".join(GAME.format(r, r) for r in ("1-0", "0-1", "1/2-1/2") * 4))
-            (Path(folder) / "game.pgn").write_text(GAME.format("*", "*"))
-            (Path(folder) / "w.txt").write_bytes((self.folder / "weights" / "default.txt").read_bytes())
-            modules = sorted(str(path) for path in self.sources.values() if path.name != "__init__.py")
-            request = {"modules": modules, "compiled": sorted(self.compiled()), "words": list(words)}
-            paths = {"PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}", "MERINO_HOME": folder, "NUMBA_DISABLE_JIT": "1"}
-            subprocess.run(
-                [sys.executable, "-W", "ignore::RuntimeWarning", __file__, "--follow", json.dumps(request)],
-                input=typed,
-                cwd=folder,
-                env={**os.environ, **paths},
-                stdout=subprocess.DEVNULL,
-                text=True,
-                check=True,
-            )
-            way = (Path(folder) / "way.txt").read_text().split()
-        stays = [module for index, module in enumerate(way) if index == 0 or way[index - 1] != module]
-        return f"{len(set(stays))}, {len(stays)}, {len(stays) - len(set(stays))}"
+def page_lines(path: Path) -> int:
+    """The lines of a module or style of the page, without blanks and comments."""
+    return sum(bool(line.strip()) for line in PAGE_COMMENT.sub("", path.read_text(encoding="utf-8")).splitlines())
 
 
 def import_lines(text: str) -> int:
@@ -121,8 +73,8 @@ def import_lines(text: str) -> int:
     return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in nodes)
 
 
-def lines_of_code(path: Path) -> set[int]:
-    """The numbers of the lines without blanks, comments and docstrings."""
+def lines_of_code(path: Path) -> int:
+    """The lines without blanks, comments and docstrings."""
     text = path.read_text(encoding="utf-8")
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings: set[int] = set()
@@ -130,7 +82,41 @@ def lines_of_code(path: Path) -> set[int]:
         if isinstance(node, documented) and ast.get_docstring(node) is not None:
             docstrings |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     lines = enumerate(map(str.strip, text.splitlines()), start=1)
-    return {number for number, line in lines if line and not line.startswith("#")} - docstrings
+    return sum(bool(line) and not line.startswith("#") and number not in docstrings for number, line in lines)
+
+
+def modules_of(checkout: Path) -> list[str]:
+    """The files of its modules."""
+    return sorted(str(path) for path in (checkout / "merino").rglob("*.py") if path.name != "__init__.py")
+
+
+def compiled(modules: Iterable[str]) -> list[str]:
+    """The compiled functions of these, as `path:name`."""
+    found = list[str]()
+    for path in modules:
+        for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                marks = [mark.func if isinstance(mark, ast.Call) else mark for mark in node.decorator_list]
+                names = {mark.id for mark in marks if isinstance(mark, ast.Name)}
+                found += [f"{path}:{node.name}"] if names & {"kernel", "entry", "term"} else []
+    return found
+
+
+def walk(checkout: Path, words: Iterable[str], typed: str) -> str:
+    """Modules, stays and returns of a command."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "games.pgn").write_text("".join(GAME.format(r, r) for r in ("1-0", "0-1", "1/2-1/2") * 4))
+        (Path(folder) / "game.pgn").write_text(GAME.format("*", "*"))
+        (Path(folder) / "w.txt").write_bytes((checkout / "weights" / "default.txt").read_bytes())
+        modules = modules_of(checkout)
+        request = {"modules": modules, "compiled": compiled(modules), "words": list(words)}
+        paths = {"PYTHONPATH": f"{checkout}{os.pathsep}{ROOT}", "MERINO_HOME": folder, "NUMBA_DISABLE_JIT": "1"}
+        command = [sys.executable, "-W", "ignore::RuntimeWarning", __file__, "--follow", json.dumps(request)]
+        environment, nowhere = {**os.environ, **paths}, subprocess.DEVNULL
+        subprocess.run(command, input=typed, cwd=folder, env=environment, stdout=nowhere, text=True, check=True)
+        way = (Path(folder) / "way.txt").read_text().split()
+    stays = [module for index, module in enumerate(way) if index == 0 or way[index - 1] != module]
+    return f"{len(set(stays))}, {len(stays)}, {len(stays) - len(set(stays))}"
 
 
 def follow(request: dict[str, list[str]]) -> None:
@@ -161,13 +147,12 @@ def follow(request: dict[str, list[str]]) -> None:
 
 def main() -> None:
     """Print the table, a column for each folder."""
-    houses = [House(Path(folder).resolve()) for folder in (*sys.argv[1:], str(ROOT))]
-    counts = [house.counts() for house in houses]
-    rows = {name: [each[name] for each in counts] for name in counts[0]}
+    houses = [Path(folder).resolve() for folder in (*sys.argv[1:], str(ROOT))]
+    columns = [counts(house) for house in houses]
+    rows = [(words, *(column[words] for column in columns)) for words in columns[0]]
     for name, (words, typed) in WALKS.items():
-        rows[f"{name}: modules, stays, returns"] = [house.walk(words, typed) for house in houses]
-    names = [house.folder.name for house in houses]
-    print(markdown_table(("", *names), [(name, *cells) for name, cells in rows.items()]))
+        rows.append((f"{name}: modules, stays, returns", *(walk(house, words, typed) for house in houses)))
+    print(markdown_table(("", *(house.name for house in houses)), rows))
 
 
 if __name__ == "__main__":

@@ -335,6 +335,9 @@ def test_the_fallback_mates_in_one_and_keeps_its_deadline():
     rook_up = quick_move(chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 1"), began)
     assert rook_up is not None and rook_up.depth == 0 and rook_up.score > 400  # no search has given it
     assert quick_move(chess.Board(), began) is not None
+    italian = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3")
+    quiet = quick_move(italian, time.perf_counter() + 9)
+    assert quiet is not None and quiet.depth == 2 and abs(quiet.score) < 50, "nobody has to take what is defended"
     assert time.perf_counter() - began < 0.2
 
 

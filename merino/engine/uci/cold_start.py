@@ -273,7 +273,7 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
             score = 0
         else:
             replies = board.generate_legal_captures()
-            score -= max((_gain(board, reply) - _risk(board, reply) for reply in replies), default=0)
+            score -= max([0, *(_gain(board, reply) - _risk(board, reply) for reply in replies)])  # or no capture
         board.pop()
         if found is None or not found.depth or score > found.score:
             found = QuickMove(move, score, 2)

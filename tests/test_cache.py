@@ -154,6 +154,7 @@ def test_code_is_made_only_from_sources_that_its_fingerprint_sees():
 @pytest.fixture
 def own(home, monkeypatch):
     """The folder of that user for compiled code."""
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
     for each in (cache.places, cache.keeps_code):
         monkeypatch.setattr(cache, each.__name__, each.__wrapped__)
     return cache.places()[0]
@@ -198,10 +199,16 @@ def test_a_cache_that_another_process_deletes_meanwhile_is_no_fault(own, monkeyp
     ("features", "level"),
     [("avx2 bmi bmi2 f16c fma lzcnt movbe popcnt sse4.2 avx512f", "x86-64-v3"), ("popcnt sse4.2 avx2", "x86-64-v2")],
 )
-def test_code_is_for_the_highest_level_that_the_processor_has(monkeypatch, features, level):
-    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+def test_code_travels_for_the_highest_level_that_the_processor_has(monkeypatch, features, level):
     monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: dict.fromkeys(features.split(), True))
-    assert cache.target.__wrapped__() == (level, "")
+    assert cache.level() == level
+
+
+def test_code_for_the_processor_itself_goes_before_code_for_its_level(own, monkeypatch):
+    assert [folder.name for folder in cache.places()] == [own.name, *[cache.made_for(cache.level(), "")] * 2]
+    assert own.name == cache.made_for(*cache.target()) != cache.places()[1].name
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    assert cache.places() == (own.with_name(cache.made_for("generic", "")),)
 
 
 def test_arrays_of_one_layout_have_one_version_whatever_their_lengths():
@@ -230,7 +237,9 @@ def test_code_for_another_processor_or_version_of_numba_is_not_used(script, fill
     assert answer(start(script, filled, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")) == (42, 1)
 
 
-def test_code_is_found_from_another_place_and_in_the_package_itself(script, filled, tmp_path):
+def test_code_for_a_level_is_found_from_another_place_and_in_the_package_itself(script, tmp_path):
+    filled = tmp_path / "filled"
+    assert answer(start(script, filled, NUMBA_CPU_NAME=cache.level(), NUMBA_CPU_FEATURES="")) == (42, 0)
     there = Path(shutil.copytree(ROOT / "merino", tmp_path / "there" / "merino", ignore=_left_out))
     (there.parent / "weights").symlink_to(ROOT / "weights")
     script = shutil.copy(script, tmp_path / "moved.py")
@@ -273,9 +282,3 @@ def test_compiled_code_is_found_on_a_disk_that_is_full(script, filled, tmp_path)
     )
     path = f"{full}{os.pathsep}{ROOT}"
     assert answer(start(script, filled, PYTHONPATH=path)) == (42, 1)
-
-
-def test_engine_runs_where_nothing_can_be_written(script, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.touch()
-    assert answer(start(script, blocked)) == (42, 0)

@@ -21,7 +21,7 @@ from merino.core.board.game import START_NAME
 from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.common import about, command, files, terminal
 from merino.core.common.text import as_word, did_you_mean
-from merino.core.compiled.cache import keeps_code, places
+from merino.core.compiled.cache import keeps_code, level, places
 from merino.engine.notation.positions import take_position
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits, Line, SearchResult
@@ -148,7 +148,9 @@ def warmup(arguments: list[str]) -> int:
         examples=("merino warmup", "merino warmup play learn", "merino warmup play --level x86-64-v3 --into code"),
     )
     parser.add_argument("parts", nargs="*", default=[], metavar="PART", help=f"{', '.join(known)} (default: all)")
-    parser.add_argument("--level", metavar="NAME", help="compile for such processors: x86-64-v2, x86-64-v3")
+    parser.add_argument(
+        "--level", metavar="NAME", help="for such processors: x86-64-v2, x86-64-v3 (default: like this)"
+    )
     parser.add_argument("--into", metavar="FOLDER", type=Path, help="make code for others, who name it in MERINO_HOME")
     shared.add_quiet(parser)
     args = parser.parse_args(arguments)
@@ -158,7 +160,7 @@ def warmup(arguments: list[str]) -> int:
         hint = did_you_mean(unknown[0], known)
         parser.error(f"there is no part '{unknown[0][:40]}' among {', '.join(known)}{hint}")
     if args.into:
-        return _warm_up_for_others(args.level, args.into, [*wanted, *(["--quiet"] if args.quiet else [])])
+        return _warm_up_for_others(args.level or level(), args.into, [*wanted, *(["--quiet"] if args.quiet else [])])
     if args.level:
         parser.error("--level needs --into FOLDER, where the code goes")
     for name, seconds in warm_up_parts(list(dict.fromkeys(wanted)) or list(known)):
@@ -169,14 +171,14 @@ def warmup(arguments: list[str]) -> int:
     return 0
 
 
-def _warm_up_for_others(level: str | None, into: Path, words: list[str]) -> int:
-    """Compile in a process of its own, which has this level and this folder from its beginning on; its exit code."""
-    named = {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""} if level else {}
-    home = {"MERINO_HOME": str(into.absolute()), "PYTHONPATH": os.pathsep.join(sys.path)}
+def _warm_up_for_others(processor: str, into: Path, words: list[str]) -> int:
+    """Compile for a processor in a process of its own, which has this folder from its beginning on; its exit code."""
+    home, paths = str(into.absolute()), os.pathsep.join(sys.path)
+    asked = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "MERINO_HOME": home, "PYTHONPATH": paths}
     run = [sys.executable, "-P", "-m", "merino", "warmup", *words]
-    code = subprocess.run(run, env=os.environ | home | named, check=False).returncode
+    code = subprocess.run(run, env=os.environ | asked, check=False).returncode
     if code < 0:  # a signal
-        raise command.CommandError(f"this processor does not run code for {level}, or the compiler was ended")
+        raise command.CommandError(f"this processor does not run code for {processor}, or the compiler was ended")
     return code
 
 

@@ -101,14 +101,19 @@ def _may_hold_code(path: Path) -> bool:
 
 @cache
 def places() -> tuple[Path, ...]:
-    """The folders in which compiled code for this machine may lie: the user's, where it is kept, and the package's."""
-    name = made_for()
-    return user_folder("cache") / name, PACKAGED / name
+    """The folders in which compiled code for this machine may lie; the first is the user's, where it is kept.
+
+    What is compiled here is for this very processor, up to a thirtieth faster than code for its level, which travels.
+    Where NUMBA_CPU_NAME names another processor, only code for that will do.
+    """
+    own, others = made_for(*target()), made_for(level(), "")
+    travelled = () if "NUMBA_CPU_NAME" in os.environ else (user_folder("cache") / others, PACKAGED / others)
+    return user_folder("cache") / own, *travelled
 
 
 @cache
-def made_for() -> str:
-    """Sixteen hex digits over what code here is made for and by: processor, system, Python, numba, and its settings.
+def made_for(processor: str, features: str) -> str:
+    """Sixteen hex digits over what code is made for and by: a processor, the system, Python, numba, and its settings.
 
     An entry asks Python's objects by functions that stay, except for the content of an array, which lies behind the
     head of an object. Code calls other code as the minor version of numba does.
@@ -119,26 +124,26 @@ def made_for() -> str:
     text = Path(numba.origin).with_name("_version.py").read_text() if numba and numba.origin else ""
     minor = re.findall(r'"version": "(\d+\.\d+)', text)
     settings = sorted(pair for pair in os.environ.items() if pair[0].startswith("NUMBA_") and "_CPU_" not in pair[0])
-    machine = binding.get_process_triple().partition("-")[0], sys.platform, object.__basicsize__, target()
+    machine = binding.get_process_triple().partition("-")[0], sys.platform, object.__basicsize__, processor, features
     return hashlib.sha256(repr((machine, minor, settings)).encode()).hexdigest()[:16]
 
 
-@cache
 def target() -> tuple[str, str]:
-    """The name and the features of the processor that code is compiled for, as LLVM has them.
-
-    It is the highest level of x86-64 that this one has, or what all of its kind have, so that code may travel; else
-    this processor itself. NUMBA_CPU_NAME names another.
-    """
+    """The processor that code is compiled for, by its name and its features: this one, or that of NUMBA_CPU_NAME."""
     from llvmlite import binding  # noqa: PLC0415 (not on the way to uciok)
 
-    named = os.environ.get("NUMBA_CPU_NAME")
-    if named:
+    if named := os.environ.get("NUMBA_CPU_NAME"):
         return named, os.environ.get("NUMBA_CPU_FEATURES", "")
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+
+
+def level() -> str:
+    """The name of the highest level of x86-64 that this processor has, else of what all of its kind have."""
+    from llvmlite import binding  # noqa: PLC0415 (not on the way to uciok)
+
     found = binding.get_host_cpu_features()
-    level = next((name for name, needs in _LEVELS.items() if all(map(found.get, needs.split()))), None)
-    level = level or _LEAST.get(binding.get_process_triple().partition("-")[0])
-    return (level, "") if level else (binding.get_host_cpu_name(), found.flatten())
+    least = _LEAST.get(binding.get_process_triple().partition("-")[0], "")
+    return next((name for name, needs in _LEVELS.items() if all(map(found.get, needs.split()))), least)
 
 
 @cache
@@ -152,8 +157,7 @@ def keeps_code() -> bool:
             probe.flush()  # which a full disk refuses
         return True
     except OSError as error:
-        log.info("%s cannot hold compiled code: %s", folder, error)
-        log.warning("no writable folder for compiled code: Merino compiles at each start; MERINO_HOME can name one")
+        log.warning("no writable folder for compiled code (%s): Merino compiles at each start; set MERINO_HOME", error)
         return False
 
 
@@ -185,8 +189,6 @@ def remove_all() -> Iterator[Path]:
     faults = []
     parent = user_folder("cache")
     for folder in (parent / name for name in sorted(names_in(parent)) if _NAME.fullmatch(name)):
-        if not is_folder(folder):
-            continue
         shutil.rmtree(folder, ignore_errors=True)  # another process may be deleting or writing the same
         try:
             with suppress(FileNotFoundError):

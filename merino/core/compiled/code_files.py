@@ -9,6 +9,7 @@ says so, and the code is compiled and written again.
 import ctypes
 import logging
 import os
+import sys
 import threading
 import zlib
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from merino.core.common.files import writing_whole
 log = logging.getLogger(__name__)
 
 FORMAT = "Merino code 1"
+IN_ONE_PIECE = sys.platform != "win32"  # whether code jumps by short distances; llvmlite has other files for Windows
 _PACKAGE = Path(__file__).resolve().parents[2]
 _LOCK = threading.RLock()  # LLVM links for one thread at a time
 
@@ -90,7 +92,7 @@ def link(name: str, code: bytes, error: type[Exception]) -> Callable[..., Any]:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(jit=True)
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine, use_lmm=IN_ONE_PIECE or None)
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
         definition = _Definition(name.encode(), engine.get_function_address(SYMBOL), _FASTCALL, None)

@@ -209,23 +209,14 @@ def _kind_of(value: Any) -> Any:
     return next((_NUMBERS[base] for base in (int, float) if isinstance(value, base)), kind)
 
 
+@cache
 def _text_of(kind: Any) -> str:
     """The same as a text that is equal in every process."""
     if isinstance(kind, tuple):
         return f"({', '.join(map(_text_of, kind))})"
     if isinstance(kind, np.dtype):
-        return _text_of_dtype(kind)
+        return str(kind.descr)
     return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kind, type) else str(kind)
-
-
-@cache
-def _text_of_dtype(kind: np.dtype) -> str:
-    if kind.subdtype is not None:
-        return f"{_text_of_dtype(kind.subdtype[0])}{kind.subdtype[1]}"
-    if kind.fields is None:
-        return kind.str
-    parts = (f"{name} {_text_of_dtype(field[0])} {field[1]}" for name, field in kind.fields.items())
-    return f"[{', '.join(parts)}; {kind.itemsize}]"
 
 
 def kernel(function: Callable[..., Any] | None = None, *, makes_arrays: bool = False) -> Any:

@@ -36,7 +36,7 @@ from numba.np import arrayobj
 from numba.np.arrayobj import make_array, populate_array
 
 from merino.core.compiled.cache import CHECKS_BOUNDS, target
-from merino.core.compiled.code_files import SYMBOL
+from merino.core.compiled.code_files import IN_ONE_PIECE, SYMBOL
 from merino.core.compiled.compiling import WATCH
 from merino.core.compiled.jit import CompilationError
 
@@ -359,6 +359,13 @@ def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
     return context.cast(builder, index, kind, types.intp)
 
 
+def _choose_model(self: Any, options: dict[str, Any]) -> None:
+    """Let code reach its parts by short distances, which makes a search a hundredth faster than whole addresses do."""
+    _usual_model(self, options)
+    if IN_ONE_PIECE:
+        options.update(reloc="pic", codemodel="small")
+
+
 def _name_lines() -> None:
     """Let every bounds check compiled from now on name its place, `make test-bounds`."""
 
@@ -386,6 +393,7 @@ _place = [""]  # the line that is being compiled
 numba.config.CPU_NAME, numba.config.CPU_FEATURES = target()
 replace(JITCPUCodegen, "_library_class", KernelLibrary)
 replace(JITCPUCodegen, "set_env", lambda self, name, environment: None)  # the constants of what only programs call
+_usual_model = replace(JITCPUCodegen, "_customize_tm_options", _choose_model)
 _wrapped_index = replace(arrayobj, "fix_integer_index", _index)
 if CHECKS_BOUNDS:
     _name_lines()

@@ -237,6 +237,7 @@ def learn_weights(
     selection: Selection | None = None,
     dry_run: bool = False,
     match: bool = True,
+    keep_fen: bool = False,
     concurrency: int | None = None,
     say: Callable[[str], object] | Events = lambda line: None,
 ) -> LearnResult:
@@ -245,9 +246,10 @@ def learn_weights(
     `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
     They are written only if they predict unseen games better beyond doubt; where they would take effect they must also
     pass a match against the old ones of a minute or two, unless `match` is False. `dry_run` writes nothing.
-    `settings` say what to predict and which terms may move, `selection` the positions that are used. `say` gets each
-    line that the command would print; as Events it has callbacks for the share that is done, the state of the match and
-    the steps of the fit, too.
+    `settings` say what to predict and which terms may move, `selection` the positions that are used. `keep_fen` leaves
+    the positions next to each PGN file, and a later run takes them from there. `say` gets each line that the command
+    would print; as Events it has callbacks for the share that is done, the state of the match and the steps of the
+    fit, too.
     Raises LearnError, WeightsError and MatchError.
     """
     for name, path in (("weights", weights), ("out", out)):
@@ -267,6 +269,7 @@ def learn_weights(
         weights=None if weights is None else str(weights),
         out=None if out is None else str(out),
         dry_run=dry_run,
+        keep_fen=keep_fen,
         plays_match=match,
         concurrency=concurrency,
     )

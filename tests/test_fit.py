@@ -14,6 +14,7 @@ from merino.learn.fitting import FitProblem, Step, gauss_newton
 from merino.learn.judging import Learned, learn, summarise
 from merino.learn.request import METHODS, Events, Settings
 from merino.learn.sample import BLOCK, Detail, FitParameters, Sample, fit_k, gather, sample_of, split
+from merino.match.statistics import Z_95
 from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games
 from tests.shipped import ARTICLE, article_weights
 
@@ -144,10 +145,10 @@ def test_an_interrupted_fit_keeps_the_best_so_far(sample: Sample, method: str) -
 def test_the_truth_lies_within_most_intervals(sample: Sample) -> None:
     found = learned(sample, k=None)
     scaled = truth()  # five positions with one result are no five results: K comes out otherwise
-    inside = np.abs(found.end.weights - scaled)[POSITIONAL] < 1.96 * found.spread[POSITIONAL] + 0.5
+    inside = np.abs(found.end.weights - scaled)[POSITIONAL] < Z_95 * found.spread[POSITIONAL] + 0.5
     assert inside.mean() > 0.8
     for line, spread in zip(summarise(sample, found, Settings(), ARTICLE).weights, found.spread, strict=True):
-        assert (line.high - line.new, line.new - line.low) == pytest.approx((1.96 * spread, 1.96 * spread))
+        assert (line.high - line.new, line.new - line.low) == pytest.approx((Z_95 * spread, Z_95 * spread))
         assert line.clear == (None if line.new == line.old else not line.low < line.old < line.high)
 
 

@@ -17,7 +17,7 @@ import pytest
 from merino.app.console.learning import learn_weights, read_arguments
 from merino.app.shell.cli import main
 from merino.core.board.fen import parse_fen
-from merino.core.common import command, sealed
+from merino.core.common import command, errors, sealed
 from merino.core.common.text import in_one_line
 from merino.eval.linear import compiled, registry
 from merino.eval.linear import weights as weights_files
@@ -161,7 +161,7 @@ def test_a_request_gets_a_result_and_prints_nothing(weights, capsys):
 def test_a_folder_in_place_of_the_record_is_found_first(weights, monkeypatch):
     monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     (weights.parent / "learning.json").mkdir()
-    with pytest.raises(command.CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
+    with pytest.raises(errors.MerinoError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
         learn_weights(words_for(weights), lambda line: None)
 
 
@@ -169,7 +169,7 @@ def test_only_the_users_folder_is_made(weights, tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     none = tmp_path / "none"
     said = f"cannot write '{none / 'w.txt'}': there is no such folder; the weights are as they were"
-    with pytest.raises(command.CommandError, match=re.escape(said)):
+    with pytest.raises(errors.MerinoError, match=re.escape(said)):
         learn_weights(words_for(weights, "--out", str(none / "w.txt")), lambda line: None)
     assert not none.exists()
     monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
@@ -190,9 +190,20 @@ def test_a_full_disk_leaves_the_weights_as_they_were(weights, monkeypatch, name)
 
     monkeypatch.setattr(Path, "replace", full)
     before, said = weights.read_bytes(), rf"{name}': No space left on device; the weights are as they were$"
-    with pytest.raises(command.CommandError, match=said):
+    with pytest.raises(errors.MerinoError, match=said):
         learn_weights(words_for(weights), lambda line: None)
     assert weights.read_bytes() == before and not list(weights.parent.glob("*.new"))
+
+
+def test_a_fen_file_that_finds_no_room_is_reported_with_the_way_to_do_without(weights):
+    resource = pytest.importorskip("resource")
+    words, (soft, hard) = words_for(weights, "--preset", "greko2015"), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
+    try:
+        with pytest.raises(errors.MerinoError, match=r"few\.fen': File too large; --no-cache learns without it"):
+            learn_weights(words, lambda line: None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def kept_of(weights: Path) -> list[Path]:
@@ -256,7 +267,7 @@ def test_bad_input_is_refused_and_changes_nothing(tmp_path, weights, name, conte
         (tmp_path / name).write_bytes(content)
     before = files_of(tmp_path), files_of(weights.parent)
     words = [str(tmp_path / name), "--weights", str(weights), "--target", "result"]
-    with pytest.raises(command.CommandError, match=reason):
+    with pytest.raises(errors.MerinoError, match=reason):
         learn_weights(words, lambda line: None)
     assert (files_of(tmp_path), files_of(weights.parent)) == before
 
@@ -265,7 +276,7 @@ def test_games_whose_positions_weigh_nothing_are_refused(tmp_path, weights):
     words = ["--weights", str(weights), "--decay", "0.1", "--target", "result"]
     few = tmp_path / "late.epd"
     few.write_text("".join(f'{FEN} c9 "{r}"; c8 "20"; c7 "{g}";\n' for g, r in enumerate(("1-0", "0-1") * 20)))
-    with pytest.raises(command.CommandError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
+    with pytest.raises(errors.MerinoError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
         learn_weights([str(few), *words], lambda line: None)
 
 
@@ -344,7 +355,7 @@ def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie
     save(target, one_phase())
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target))
     before = source.read_bytes(), target.read_bytes()
-    with pytest.raises(command.CommandError, match=r"mine\.new\.txt' is also an input; name another output file"):
+    with pytest.raises(errors.MerinoError, match=r"mine\.new\.txt' is also an input; name another output file"):
         learned(source, heard, "--out", str(target))
     assert (source.read_bytes(), target.read_bytes()) == before
 
@@ -395,7 +406,7 @@ def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(weights, heard, mon
 
     monkeypatch.setattr(f"merino.learn.{at}", interrupt)
     before = weights.read_bytes()
-    with pytest.raises(command.CommandError, match="stopped by Ctrl-C; the weights are as they were") as caught:
+    with pytest.raises(errors.MerinoError, match="stopped by Ctrl-C; the weights are as they were") as caught:
         learned(weights, heard)
     assert caught.value.exit_code == 130 and weights.read_bytes() == before
 
@@ -451,7 +462,7 @@ def test_all_weights_that_were_ever_replaced_are_kept_listed_and_brought_back(we
 )
 def test_what_cannot_be_put_in_use_is_refused(weights, heard, words, reason):
     before = weights.read_bytes()
-    with pytest.raises(command.CommandError, match=reason):
+    with pytest.raises(errors.MerinoError, match=reason):
         learn_weights([word.format(weights=weights) for word in words], heard.append)
     assert weights.read_bytes() == before
 
@@ -459,7 +470,7 @@ def test_what_cannot_be_put_in_use_is_refused(weights, heard, words, reason):
 def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights, heard):
     apart = weights.with_name("weights.new.txt")
     apart.write_text("my diary\n")
-    with pytest.raises(command.CommandError, match=r"weights\.new\.txt' is in the way"):
+    with pytest.raises(errors.MerinoError, match=r"weights\.new\.txt' is in the way"):
         learned(weights, heard)
     assert apart.read_text() == "my diary\n"
 

@@ -1,4 +1,4 @@
-"""What `learn` reads: streams of games and labelled positions, compressed or not."""
+"""What `learn` reads: streams of games and labelled positions, compressed or not, and the `.fen` files it keeps."""
 
 import bz2
 import gzip
@@ -8,13 +8,14 @@ import mmap
 import os
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from merino.app.console.learning import shown
+from merino.app.console.learning import carry_out, read_arguments, shown
 from merino.core.board.fen import parse_fen, to_fen
 from merino.core.common import sealed, terminal
 from merino.eval.linear import compiled, weights
@@ -27,6 +28,7 @@ from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of, some_games
 
 READING = reading.ReadOptions(request.Selection(), weights.defaults())
+KEEPING = replace(READING, keep_fen=True)
 ZST = b"\x28\xb5\x2f\xfd" + bytes(60)  # what Zstandard begins with
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
@@ -52,18 +54,13 @@ def is_mapped(array: np.ndarray) -> bool:
     return isinstance(getattr(base, "obj", base), mmap.mmap)
 
 
-def test_on_a_full_disk_rows_are_in_memory(monkeypatch, caplog):
+def test_rows_for_which_the_disk_has_no_room_are_an_error_that_names_the_folder(monkeypatch):
     rows = made_up_rows(weights.defaults()[: compiled.NUMBER_OF_TERMS], 200.0, 5000, seed=1)
-    for room in (0, 100_000):
-        monkeypatch.setattr(sealed.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
-        store = RowStore(most_in_memory=1500)
+    monkeypatch.setattr(sealed.tempfile, "TemporaryFile", lambda **_: FullDisk(100_000))
+    store = RowStore(most_in_memory=1500)
+    with pytest.raises(OSError, match="No space left on device: '/"):
         for first in range(0, 5000, 1000):
             store.add(some_games(rows, np.arange(first // 5, first // 5 + 200)))
-        found = store.rows()
-        assert all(np.array_equal(getattr(found, name), column) for name, column in vars(rows).items())
-        assert not is_mapped(found.features)
-        assert "No space left on device" in caplog.text
-        caplog.clear()
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +176,66 @@ def test_a_file_that_is_named_in_several_ways_is_read_once(tmp_path, monkeypatch
     Path("a.pgn").write_bytes(b"")
     Path("link.pgn").symlink_to("a.pgn")
     assert find_files(["a.pgn", f"{tmp_path}/a.pgn", "../" + tmp_path.name + "/a.pgn", "*.pgn"]) == [Path("a.pgn")]
+
+
+def test_a_fen_file_holds_the_rows_of_its_games(tmp_path, expected):
+    pgn = tmp_path / "games.pgn"
+    pgn.write_bytes(SELFPLAY.read_bytes() + b"\n1. e4 e5 2. Ke3 1-0\n")
+    rows, games, lines, left_out = read(pgn, options=KEEPING)
+    assert lines[0] == f"Creating file '{tmp_path / 'games.fen'}'" and left_out[sources.UNREADABLE][0] == 1
+    first, *written, last = (tmp_path / "games.fen").read_text().splitlines()
+    assert first.startswith("#") and last.startswith("#") and len(written) == len(rows) == len(expected)
+    assert re.fullmatch(r'\S+ [wb] .* \d+ \d+ c9 "(1-0|0-1|1/2-1/2)"; c8 "\d+"; c7 "710";', written[-1])
+    again, games_again, lines, _ = read(pgn, options=KEEPING)
+    assert lines[0].startswith("Using file") and games == games_again == 710
+    assert_equal(again, expected)
+    assert_equal(read(tmp_path / "games.fen")[0], expected)
+
+
+@pytest.mark.parametrize("change", ["file", "settings", "weights", "cut short", "another program's"])
+def test_a_fen_file_of_something_else_is_not_used(tmp_path, change):
+    pgn, fen, keep = tmp_path / "games.pgn", tmp_path / "games.fen", KEEPING
+    pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
+    keep = replace(KEEPING, selection=request.Selection(request.Quiet.ONLY)) if change == "weights" else KEEPING
+    read(pgn, options=keep)
+    if change == "file":
+        pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
+    elif change == "weights":
+        keep = replace(keep, weights=weights.defaults() * 0.9)
+    elif change == "settings":
+        keep = replace(keep, selection=request.Selection(per_game=8))
+    elif change == "cut short":
+        fen.write_bytes(fen.read_bytes()[:-20])
+    else:
+        fen.write_text(f"{START} [0.5]\n")
+        with pytest.raises(request.LearnError, match=r"games\.fen' is in the way.*--no-cache learns without it"):
+            read(pgn, options=keep)
+        return
+    before = fen.read_bytes()
+    rows, _, lines, _ = read(pgn, options=keep)
+    assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' again"
+    assert_equal(rows, read(pgn, options=replace(keep, keep_fen=False))[0])
+
+
+def test_a_fen_file_keeps_positions_that_end_in_check(tmp_path):
+    path, check = tmp_path / "kept.fen", "4k3/8/8/8/8/8/4r3/4K3 w - - 0 1"
+    path.write_text(
+        f'# merino-positions 2; made from something\n{START} c9 "1-0"; c7 "1";\n{check} c9 "0-1"; c7 "2";\n'
+    )
+    assert len(read(path)[0]) == 2
+    path.write_text(path.read_text().split("\n", 1)[1])
+    assert len(read(path)[0]) == 1
+
+
+@pytest.mark.parametrize("words", [["--preset", "greko2015"], ["--teacher", "off"], []])
+def test_a_run_by_the_fen_file_learns_the_same_weights(tmp_path, words):
+    said, start = list[str](), str(weights.SHIPPED / "greko2015-before-training.txt")
+    more = ["--no-match", "--weights", start, "--out", str(tmp_path / "w.txt")]
+    args = read_arguments([str(copied_selfplay(tmp_path)), *more, *words])
+    wanted = replace(args.request, keep_fen=True, selection=replace(args.request.selection, per_game=3))
+    one, two = (carry_out(replace(args, request=wanted), said.append).summary for _ in range(2))
+    assert sum(line.startswith(("Creating file", "Using file")) for line in said) == 2
+    assert one and two and one.weights == two.weights and one.games == two.games
 
 
 def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path):

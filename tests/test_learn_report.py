@@ -13,6 +13,7 @@ import pytest
 from merino.app.console.learning import carry_out, learn_weights, read_arguments, run_learn
 from merino.app.shell.cli import main
 from merino.core.common.command import CommandError
+from merino.eval.evaluation import EvaluationError
 from merino.eval.linear import family, registry
 from merino.eval.linear.weights import SHIPPED, load, save
 from merino.lab import plots
@@ -25,6 +26,7 @@ from merino.learn.request import (
     DEFAULT_CHOICE,
     DEFAULT_TEACHER,
     NO_CHOICE,
+    LearnError,
     LearnRequest,
     Selection,
     Settings,
@@ -167,7 +169,7 @@ def test_the_picture_of_weights_has_a_panel_for_each_group_of_terms(groups):
 def test_what_is_no_record_is_not_drawn(tmp_path, content, reason):
     if content is not None:
         (tmp_path / "learning.json").write_text(content)
-    with pytest.raises(CommandError, match=reason):
+    with pytest.raises(LearnError, match=reason):
         run_plot([str(tmp_path / "learning.json")])
 
 
@@ -346,7 +348,7 @@ def test_the_report_names_whose_scores_teach():
 
 
 def test_a_teacher_that_is_not_there_is_refused_in_a_sentence(weights):
-    with pytest.raises(CommandError, match="there is no net 'gen99'"):
+    with pytest.raises(EvaluationError, match="there is no net 'gen99'"):
         learn_weights([str(SELFPLAY), "--teacher", "gen99", "--weights", str(weights)], lambda line: None)
 
 

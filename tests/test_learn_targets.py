@@ -9,24 +9,23 @@ from itertools import count
 from pathlib import Path
 from threading import main_thread
 from typing import Any
+from unittest.mock import patch
 
-import chess
 import numpy as np
 import pytest
 
-from merino.app.console.learning import carry_out, read_arguments
+from merino.app.console.learning import read_arguments
 from merino.app.shell.cli import main
 from merino.core.board.bitboard import ZERO
 from merino.core.board.fen import parse_fen, to_fen
 from merino.core.board.game import Position
 from merino.core.common.command import UsageError
-from merino.eval.families import load_net
 from merino.eval.linear import compiled, family, phases, registry, sets
 from merino.eval.linear.phases import FULL_BOARD
 from merino.eval.linear.weights import defaults, load, load_any, save
 from merino.formats import labelled, packed_files, pgn_games, pgn_tokens, sources
 from merino.formats.scored_games import scored_games
-from merino.learn import fitting, judging, reading, rescoring
+from merino.learn import fitting, judging, rescoring
 from merino.learn import sample as samples
 from merino.learn.fitting import Fitted, centring_of, fit_all, prior_spread
 from merino.learn.improve.learner import Plan
@@ -35,7 +34,6 @@ from merino.learn.positions import (
     PositionBlock,
     Rows,
     block_of_games,
-    one_of_each_game,
     refined,
     rows_of_block,
     select_quiet,
@@ -54,7 +52,7 @@ from merino.learn.request import (
     Settings,
     Target,
 )
-from merino.learn.rescoring import RankFigure, Rescore, RescoringStoppedError, moves_of, rank_figure, searched_positions
+from merino.learn.rescoring import Rescore, RescoringStoppedError, searched_positions
 from merino.learn.sample import (
     SCORES,
     ZERO_SCORE,
@@ -67,8 +65,7 @@ from merino.learn.sample import (
     split,
 )
 from tests.boards import playouts, records
-from tests.rows import SELFPLAY, copied_selfplay, few_games, labels_of, made_up_rows
-from tests.shipped import one_phase
+from tests.rows import SELFPLAY, few_games, labels_of, made_up_rows
 
 N = len(registry.TERMS)
 K = 800.0
@@ -200,12 +197,10 @@ def test_scores_written_are_read_back():
 
 
 def test_counters_beyond_all_bounds_are_written_so_that_they_are_read():
-    positions, one = parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000"), np.zeros(1, np.int32)
-    positions["halfmove"] += 1
-    positions["fullmove"] += 1
-    text = labelled.write_labelled(positions, np.ones(1), one, one)
-    assert text.startswith(b"4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000")
-    assert len(labelled.read_labelled(text).positions) == 1
+    position = parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000")
+    position["halfmove"] += 1
+    position["fullmove"] += 1
+    assert to_fen(position) == "4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000"
 
 
 def test_the_scale_of_scores_is_the_one_that_fits_the_results():
@@ -471,56 +466,8 @@ def test_random_moves_are_learned_from_only_where_files_hold_games_or_them(tmp_p
     assert heard == [f"Random-move positions are made from games only: '{positions}' gives none"] * 2
 
 
-MATES = {  # in one
-    "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1": "a1a8",
-    "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 0 1": "f3f7",
-}
-
-
 def positions_of(*fens: str) -> np.ndarray:
     return np.concatenate([parse_fen(fen) for fen in fens])
-
-
-def test_the_moves_of_positions_are_all_legal_ones_and_a_mate_is_the_best():
-    moves = moves_of(positions_of(*MATES), family.LinearEvaluation(defaults()))
-    assert moves.positions == len(MATES)
-    for number, (fen, mate) in enumerate(MATES.items()):
-        board, mine = chess.Board(fen), moves.parent == number
-        assert np.count_nonzero(mine) == board.legal_moves.count()
-        board.push_uci(mate)
-        [best] = moves.after[mine & moves.best]
-        assert np.array_equal(best["board"], positions_of(board.fen())[0]["board"])
-
-
-def test_an_evaluation_ranks_the_moves_first_that_it_finds_best_itself():
-    own = family.LinearEvaluation(defaults())
-    found = rank_figure(moves_of(positions_of(*MATES), own), own)
-    assert (found.reciprocal_rank, found.first) == (1.0, 1.0)
-
-
-def test_weights_that_know_no_pieces_rank_moves_worse():
-    poor = one_phase()
-    poor[:5] = 100.0
-    moves = moves_of(one_of_each_game([SELFPLAY], 1000)[:100], load_net("gen12"))
-    worse, better = (rank_figure(moves, family.LinearEvaluation(weights)) for weights in (poor, defaults()))
-    assert worse.reciprocal_rank < better.reciprocal_rank - 0.05 and worse.first < better.first
-
-
-def test_a_position_of_each_game_is_drawn_and_no_more_files_are_read_than_needed(tmp_path):
-    once = one_of_each_game([SELFPLAY], 1000)
-    assert 600 < len(once) <= 710
-    assert np.array_equal(once, one_of_each_game([copied_selfplay(tmp_path)], 1000))
-    assert len(one_of_each_game([SELFPLAY, SELFPLAY], 100)) < 2 * len(once)
-
-
-@pytest.mark.parametrize(
-    ("words", "wanted", "is_ranked"),
-    [(["--teacher", "off"], 20, True), (["--teacher", "off"], 1000, False), ([], 20, False)],
-)
-def test_the_learner_ranks_moves_where_ranks_decide_and_games_are_enough(words, wanted, is_ranked):
-    request = read_arguments([str(SELFPLAY), *words]).request
-    request = replace(request, choice=replace(request.choice, ranked=wanted))
-    assert (reading.moves_to_rank(request, [SELFPLAY], None) is not None) == is_ranked
 
 
 def test_of_later_games_fewer_positions_are_drawn(monkeypatch):
@@ -534,21 +481,21 @@ def test_of_later_games_fewer_positions_are_drawn(monkeypatch):
         assert read_arguments(["a.pgn", *words]).request.selection.later == later
 
 
-def test_the_prior_is_chosen_by_ranks(monkeypatch):
-    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--teacher", "off"]).request
-    request = replace(request, choice=replace(request.choice, ranked=0))
-    data = read(request, registry.TERMS, defaults(), SILENT)
-    pulls = iter([0.1, 0.2, 0.3])  # each ranks better than the one before
-    monkeypatch.setattr(rescoring, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
-    moves = moves_of(positions_of(*MATES), family.LinearEvaluation(defaults()))
-    settings, _ = fit_all(replace(data, moves=moves), SILENT)
-    assert next(pulls, None) is None
-    assert settings.prior == request.choice.pulls[-1] * prior_spread(data.sample)
+@pytest.mark.parametrize(("words", "fits"), [(["--teacher", "off"], 1), ([], 3)])
+def test_other_pulls_are_tried_where_scores_teach(words, fits):
+    data = read(read_arguments([str(SELFPLAY), "--per-game", "1", *words]).request, registry.TERMS, defaults(), SILENT)
+    with patch.object(fitting, "fit", wraps=fitting.fit) as fit:
+        settings, found = fit_all(data, SILENT)
+    assert fit.call_count == fits
+    errors = [
+        samples.gather(data.sample, fitting.fit(*call.args, **call.kwargs).end).valid for call in fit.call_args_list
+    ]
+    assert samples.gather(data.sample, found.end).valid == pytest.approx(min(errors))
+    assert settings.prior in (None, *(factor * prior_spread(data.sample) for factor in data.request.choice.pulls))
 
 
 def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch):
-    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--teacher", "off"]).request
-    request = replace(request, choice=replace(request.choice, ranked=0))
+    request = read_arguments([str(SELFPLAY), "--per-game", "1"]).request
     data = read(request, registry.TERMS, defaults(), SILENT)
     begun, fit = list[float | None](), fitting.fit
 
@@ -561,14 +508,6 @@ def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch):
     monkeypatch.setattr(fitting, "fit", stopped)  # with such a pull nothing moves: the first fit stays the best
     chosen, found = fit_all(data, SILENT)
     assert len(begun) == 2 and chosen.prior is None and found.interrupted
-
-
-def test_the_report_says_how_old_and_new_weights_rank_moves(tmp_path, capsys):
-    args = read_arguments([str(copied_selfplay(tmp_path)), "--out", f"{tmp_path}/w.txt", "--json", "--teacher", "off"])
-    args = replace(args, request=replace(args.request, choice=replace(args.request.choice, ranked=20)))
-    carry_out(args, lambda _: None)
-    found = json.loads(capsys.readouterr().out)["ranks"]
-    assert found["positions"] == 20 and 0 < found["old"]["reciprocal_rank"] < 1 and 0 < found["new"]["first"] < 1
 
 
 FULL = sets.set_named("full")

@@ -30,10 +30,10 @@ from datetime import datetime
 import numpy as np
 
 from merino.core.common.work import in_order
-from merino.eval.linear import family, phases, registry
+from merino.eval.linear import phases, registry
 from merino.eval.linear.registry import TERMS, Term
 from merino.eval.linear.weights import defaults
-from merino.learn import positions, reading, rescoring
+from merino.learn import positions, reading
 from merino.learn import sample as samples
 from merino.learn.request import DESCENT, SILENT, Events, Settings
 from merino.learn.sample import TRAIN, Detail, FitParameters, Sample, Sums, gather
@@ -406,28 +406,20 @@ class Fitted:
 
 
 def fit_all(data: reading.TrainingData, events: Events) -> tuple[Settings, Fitted]:
-    """The fit with the pull whose weights predict the validation set best, or rank moves best, and its settings.
+    """The fit with the pull whose weights predict the validation set best, and its settings.
 
-    `events` follow the first fit. The error predicts strength as well as the ranks do if a teacher scores random
-    moves, and worse without them. Ctrl-C ends a fit and keeps the best so far. Raises LearnError.
+    The error against results alone says too little for that: they get the usual pull. `events` follow the first fit.
+    Ctrl-C ends a fit and keeps the best so far. Raises LearnError.
     """
-    moves, request = data.moves, data.request
-
-    def fault(fitted: Fitted) -> float:
-        if moves is not None:
-            evaluation = family.LinearEvaluation(fitted.end.weights, terms=data.terms)
-            return -rescoring.rank_figure(moves, evaluation).reciprocal_rank
-        return gather(data.sample, fitted.end).valid
-
-    settings = request.settings
+    request, settings = data.request, data.request.settings
     best = first = fit(data.sample, data.start, settings, data.terms, events)
-    if settings.prior is not None or first.interrupted:
+    if settings.prior is not None or first.interrupted or not settings.target.needs_scores:
         return settings, best
-    least, usual = fault(first), prior_spread(data.sample)
+    least, usual = gather(data.sample, first.end).valid, prior_spread(data.sample)
     for factor in request.choice.pulls:
         other = replace(request.settings, prior=factor * usual)
         fitted = fit(data.sample, data.start, other, data.terms, alike=first)
-        if (found := fault(fitted)) < least:
+        if (found := gather(data.sample, fitted.end).valid) < least:
             settings, best, least = other, fitted, found
         if fitted.interrupted:
             return settings, replace(best, interrupted=True)

@@ -22,7 +22,7 @@ from merino.core.common import files, sealed, text
 from merino.eval.linear import family, registry
 from merino.eval.linear.phases import column_names, phases_of
 from merino.formats.sources import LeftOut
-from merino.learn import fitting, reading, rescoring
+from merino.learn import fitting, reading
 from merino.learn import sample as samples
 from merino.learn.fitting import ACCEPTED_Z, FitProblem, Fitted
 from merino.learn.request import SILENT, Events, LearnError, LearnRequest, Settings
@@ -41,7 +41,6 @@ MOST_NAMED = 3  # weights in the sentence on what changed
 RISE, BEND = statistics.score_of(100.0) - 0.5, statistics.score_of(90.0) - 0.5
 RISE_SPREAD, BEND_SPREAD = statistics.score_of(100.0) - 0.5, statistics.score_of(50.0) - 0.5
 CURVE = np.arange(2, 21) / 20  # the candidate shares
-CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
 FROZEN = "frozen"  # the flag of weights that did not move
 FORMAT = "merino learning record 1"
@@ -137,9 +136,8 @@ class Summary:
     `gain_error` its standard error, paired by game, and `folds` the number of parts in cross-validation, 1 for the
     validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
     `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
-    `tried` are the shares of the step that were compared by heats, and `ranks` says in how many `positions` and how the
-    `old` and `new` weights rank moves (see `learn.rescoring`), if it was measured. `expected_elo` is what such games
-    should gain, see `expected_gain`. `left_out` is what `LeftOut.as_json` gives.
+    `tried` are the shares of the step that were compared by heats. `expected_elo` is what such games should gain, see
+    `expected_gain`. `left_out` is what `LeftOut.as_json` gives.
     """
 
     games: int
@@ -169,7 +167,6 @@ class Summary:
     in_use: bool = False
     match: dict[str, Any] | None = None
     tried: tuple[Tried, ...] = ()
-    ranks: dict[str, Any] | None = None
     expected_elo: float | None = None
     left_out: dict[str, Any] = field(default_factory=lambda: LeftOut().as_json())
 
@@ -179,7 +176,7 @@ class Summary:
             asdict(each) | {name: sealed.finite(getattr(each, name)) for name in ("elo", "elo_error")}
             for each in self.tried
         ]
-        return asdict(self) | {"installed": self.in_use, "tried": tried} | self.left_out
+        return asdict(self) | {"installed": self.in_use, "tried": tried, "ranks": None} | self.left_out
 
 
 def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
@@ -317,19 +314,12 @@ def judge_fit(
         ways = _with_shares(data.sample, learned, request.choice.shares)
         if len(ways) > 1:
             learned, tried = _by_heats(ways, data, heats, events)
-    ranks: dict[str, Any] | None = None
-    if data.moves is not None:
-        ranks = {"positions": data.moves.positions}
-        for name, end in (("old", learned.start), ("new", learned.end)):
-            figure = rescoring.rank_figure(data.moves, family.LinearEvaluation(end.weights, terms=terms))
-            ranks[name] = asdict(figure)
     summary = replace(
         summarise(data.sample, learned, settings, terms),
         games=data.games,
         seconds=seconds,
         reading_seconds=data.seconds,
         tried=tried,
-        ranks=ranks,
         expected_elo=expected,
         left_out=data.left_out.as_json(),
     )
@@ -472,7 +462,7 @@ def _lines(sample: Sample, learned: Learned, terms: Sequence[registry.Term]) -> 
     for index, name in enumerate(names):
         term, is_free = terms[index % len(terms)], index in learned.problem.free
         old, new = float(learned.start.weights[index]), float(learned.end.weights[index])
-        width = CONFIDENCE * float(learned.spread[index])
+        width = statistics.Z_95 * float(learned.spread[index])
         positions, games = (int(count) for count in counts[index])
         remarks = {
             FROZEN: not is_free,

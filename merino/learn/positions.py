@@ -14,23 +14,20 @@ The features, five sixths of all bytes, go to a file without a name where there 
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from merino.core.board import bitboard, makemove, movegen
 from merino.core.board.position import POSITION
-from merino.core.common import sealed, work
+from merino.core.common import sealed
 from merino.core.compiled import memory
 from merino.core.compiled.jit import entry, kernel
 from merino.engine.search import iterative_deepening, state, static_eval, transposition, tree, worker
 from merino.eval import material
 from merino.eval.linear import compiled, family, registry
-from merino.formats import labelled, pgn_games, pgn_tokens, sources
+from merino.formats import labelled, pgn_games, pgn_tokens
 from merino.learn.request import EARLY_GAMES, Quiet, Selection
 
 _local = threading.local()  # a search record belongs to one thread
@@ -229,40 +226,6 @@ def _play_random_moves(positions, kept):
             memory.copy_record(position, after[0])
 
 
-def one_of_each_game(paths: Sequence[Path], enough: int) -> np.ndarray:
-    """A position of each game, POSITION[n], none in check, in random order, always the same.
-
-    A labelled position that names no game counts as one. Reading stops once there are `enough`. Raises SourceError.
-    """
-    found, count = list[np.ndarray](), 0
-    for path in paths:
-        with sources.open_source(path) as source:
-            of_games = work.in_order(_one_of_each, pgn_games.games_of(source))
-            for positions in _of_labelled(source) if source.holds_positions() else of_games:
-                found.append(positions)
-                count += len(positions)
-                if count >= enough:
-                    break
-    every = np.concatenate(found)
-    return every[np.argsort(every["key"], kind="stable")]
-
-
-def _one_of_each(piece: pgn_games.GamesText) -> np.ndarray:
-    games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before)
-    block = block_of_games(games)
-    return block.positions[drawn(block.positions["key"], block.game, 1)]
-
-
-def _of_labelled(source: sources.Source) -> Iterator[np.ndarray]:
-    seen = np.zeros(0, dtype=np.uint64)
-    for text, lines in source.numbered_lines():
-        read = labelled.read_labelled(text, lines)
-        is_named = read.games != labelled.NO_GAME
-        chosen = drawn(read.positions["key"], read.games, 1) & ~np.isin(read.games, seen)
-        seen = np.union1d(seen, read.games[is_named])
-        yield read.positions[chosen | ~is_named]
-
-
 @dataclass(frozen=True)
 class Rows:
     """Positions to learn from, game by game.
@@ -386,35 +349,21 @@ class RowStore:
         return Rows(self._all_features(), self._stage, self._game, self._to_end, results, self._scores)
 
     def _resize(self, capacity: int) -> None:
-        self._reserve(capacity)
+        if self._file is None:
+            self._features.resize((min(capacity, self._most), self._features.shape[1]), refcheck=False)
         for column in (self._stage, self._game, self._to_end, self._scores):
             column.resize(capacity, refcheck=False)
-
-    def _reserve(self, capacity: int) -> None:
-        """Make room for features in memory."""
-        if self._file is None:
-            rows = min(capacity, max(self._most, len(self._features)))
-            self._features.resize((rows, self._features.shape[1]), refcheck=False)
 
     def _put(self, first: int, rows: np.ndarray) -> None:
         """Add features behind the `first` that are there: to the file, once they are more than fit in memory."""
         last = first + len(rows)
-        try:
-            if self._file is None and last > self._most:
-                self._file = sealed.RowFile(self._features[:first])
-            if self._file is not None:
-                self._features = self._features[:0]
-                self._file.add(rows)
-                return
-        except OSError as error:
-            sealed.warn_no_room(error)
-            before = self._features if self._file is None else self._file.array()
-            self._file, self._most = None, sys.maxsize
-            self._features = np.zeros((last, rows.shape[1]), dtype=np.int16)
-            self._features[:first] = before[:first]
-        if last > len(self._features):
-            self._reserve(last + last // _GROWTH)
-        self._features[first:last] = rows
+        if self._file is None and last > self._most:
+            self._file = sealed.RowFile(self._features[:first])
+        if self._file is None:
+            self._features[first:last] = rows
+        else:
+            self._features = self._features[:0]
+            self._file.add(rows)
 
     def _all_features(self) -> np.ndarray:
         """The features of all rows, to be changed in place."""

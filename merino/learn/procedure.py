@@ -209,7 +209,7 @@ class LearnResult:
         done, found = escape(f"{self.outcome.verdict}. {self.outcome.state}"), self.summary
         if found is None:
             return f"<p>{done}</p>"
-        gain = f"{found.gain:.6f} ± {1.96 * found.gain_error:.6f}"
+        gain = f"{found.gain:.6f} ± {statistics.Z_95 * found.gain_error:.6f}"
         row = f"{found.valid_before:.6f}", f"{found.valid_after:.6f}", gain
         errors = html_table(("Error before", "after", "fall (95%)"), [row])
         changed = [(line.name, round(line.old), round(line.new), line.clear_word) for line in found.weights]

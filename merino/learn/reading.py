@@ -3,8 +3,10 @@
 A file, plain or compressed, is read in pieces that end between games. Several threads turn pieces into rows, which are
 collected in order.
 
-Up to 2.0.0 `learn` kept the positions of a PGN next to it, in a `.fen` file of labelled positions. Its first line, a
-comment, says how they were chosen.
+On request the positions of a PGN are kept next to it, in a `.fen` file that any program for labelled positions can
+read: a line is `FEN c9 "1-0"; c8 "41"; c7 "17";` with the plies to the end of the game and the number of the game,
+followed by `ce 35;` if there is a score. Its first line, a comment, names the source and the settings: the file is used
+only if they are the same, and gives the same rows in the same order. Its last line shows that it is whole.
 """
 
 from __future__ import annotations
@@ -12,29 +14,33 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
-from merino.core.common import work
+from merino.core.common import files, work
 from merino.eval import evaluation, families
-from merino.eval.linear import phases, registry
+from merino.eval.linear import family, phases, registry
 from merino.formats import labelled, pgn_games, pgn_tokens, scored_games, sources
 from merino.learn import positions, rescoring
 from merino.learn import sample as samples
 from merino.learn.positions import PositionBlock, Rows
-from merino.learn.request import DEFAULT_TEACHER, Events, LearnError, LearnRequest, Say, Selection
+from merino.learn.request import Events, LearnError, LearnRequest, Quiet, Say, Selection
 
 _CHOSEN = b"# merino-positions "  # how a file of positions that were chosen before begins
-ENOUGH = 4  # times as many games as positions to rank moves in, to draw these from
+_WHOLE = re.compile(rb"\n# whole: (\d+) games\n\Z")
+_MAX_LINE = 1024
+WITHOUT = "; --no-cache learns without it"
 
 
 def has_random_moves(head: bytes) -> bool:
     """Whether a text begins as a file with random-move positions does; its lines look like those of others."""
-    return head.startswith(_CHOSEN) and b", strays" in re.split(rb"[\r\n]", head, maxsplit=1)[0]
+    first = re.split(rb"[\r\n]", head, maxsplit=1)[0]
+    return first.startswith(_CHOSEN) and (b", strays" in first or b"random_moves=True" in first)
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,15 @@ class ReadOptions:
     needs_results: bool = True  # whether results count, which random-move positions do not have
     teacher: evaluation.Evaluation | None = None  # whose static scores positions get, None for those in the files
     terms: registry.TermSet = registry.TERMS  # whose features the rows have, and whose weights these are
+    keep_fen: bool = False  # whether to keep the positions of each PGN file next to it
+
+    def head_of(self, source: Path) -> bytes:
+        """The first line of the file that keeps the positions of a source."""
+        scorer = self.teacher and rescoring.described_scorer(self.teacher)
+        own = family.LinearEvaluation(self.weights, terms=self.terms)
+        resolver = None if self.selection.positions is Quiet.ANY else rescoring.described_scorer(own)
+        settings = f"{self.selection}, by {resolver}, scored by {scorer or self.needs_scores}"
+        return _CHOSEN + f"2; source {sources.digest(source)}; {settings}\n".encode()
 
 
 class InputPart(NamedTuple):
@@ -57,6 +72,7 @@ class InputPart(NamedTuple):
     unscored: int  # positions left out because they have no score
     found: int = 0  # games in the text
     used: int = 0  # games with a result and no fault
+    fen: bytes = b""  # the lines to keep
 
 
 class Drawn(NamedTuple):
@@ -119,18 +135,41 @@ class FileReader:
                         "games that it was made from"
                     )
                 self._read_labelled(source)
-            else:
-                self._read_games(source)
+                return
+            fen, head = sources.plain_name(path).with_suffix(".fen"), b""
+            if self._options.keep_fen and not source.is_passing:
+                head = self._options.head_of(path)
+            games = games_kept(fen, head) if head else None
+            if games is None:
+                with ExitStack() as stack:
+                    self._read_games(source, self._begun(fen, head, stack) if head else None)
+                return
+        with sources.open_source(fen) as source:
+            self._events.say(f"Using file '{fen}', made from '{path.name}' with these settings")
+            self._read_labelled(source, games)
 
-    def _read_games(self, source: sources.Source) -> None:
+    def _begun(self, fen: Path, head: bytes, stack: ExitStack) -> IO[bytes]:
+        """The file that is to keep positions, with its first line; raises LearnError."""
+        again = " again" if files.is_there(fen) else ""
+        stack.enter_context(files.writing(LearnError, fen, after=WITHOUT))
+        file = stack.enter_context(files.writing_whole(fen))
+        self._events.say(f"Creating file '{fen}'{again}")
+        file.write(head)
+        return file
+
+    def _read_games(self, source: sources.Source, fen: IO[bytes] | None) -> None:
         found = used = unscored = rows = 0
         from_comments = self._options.needs_scores and self._options.teacher is None
         unit = scored_games.ScoreUnit(source) if from_comments else None
-        rows_of = partial(part_of, self._options, None if unit is None else unit.whole)
+        rows_of = partial(part_of, self._options, fen is not None, None if unit is None else unit.whole)
         for part in work.in_order(rows_of, pgn_games.games_of(source)):
             self._add(source, part, "game")
             rows, unscored = rows + len(part.rows), unscored + part.unscored
             found, used = found + part.found, used + part.used
+            if fen:
+                fen.write(part.fen)
+        if fen:
+            fen.write(f"# whole: {used} games\n".encode())
         self.games += used
         if unit is not None:
             unit.note(source.path, unscored, unscored + rows, self.left_out)
@@ -142,8 +181,8 @@ class FileReader:
         self.left_out.add(source.path, part.faults, what)
         self._events.progressed(f"Reading {source.name}", source.done)
 
-    def _read_labelled(self, source: sources.Source) -> None:
-        draws = Selection() if source.head.startswith(_CHOSEN) else self._options.selection
+    def _read_labelled(self, source: sources.Source, kept: int | None = None) -> None:
+        draws = None if source.head.startswith(_CHOSEN) else self._options.selection
         parts = list[Drawn]()
         for part, drawn in work.in_order(
             lambda piece: labelled_part(self._options, draws, *piece), source.numbered_lines()
@@ -153,22 +192,42 @@ class FileReader:
             parts.append(drawn)
         keys, codes, usable, results, unnamed = map(np.concatenate, zip(*parts, strict=True))
         codes_of_rows = codes[usable]
-        if draws.per_game is not None:  # the lines of a game may be in several pieces
+        if draws and draws.per_game is not None:  # the lines of a game may be in several pieces
             chosen = positions.drawn(keys, codes, draws.per_game)[usable]
             codes_of_rows, results = codes_of_rows[chosen], results[chosen]
             if not chosen.all():
                 self.store.keep(chosen)
         games = self.store.group(codes_of_rows, results)
-        self.games += games
+        self.games += games if kept is None else kept
         found, say, nameless = len(results), self._events.say, unnamed.sum()
         say(f"{source.name}: {found} positions" + (f" of {games} games" if nameless < found else ""))
         if nameless:
             say(f"  {nameless} name no game (c7): each counts as a game, and neighbours may be in both sets")
 
 
-def labelled_part(options: ReadOptions, draws: Selection, text: bytes, lines: int) -> tuple[InputPart, Drawn]:
-    """The rows of some lines of a file, which `lines` precede, and what they were drawn from by `draws`."""
-    read = labelled.read_labelled(text, lines)
+def games_kept(fen: Path, head: bytes) -> int | None:
+    """The number of games whose positions a file with this first line keeps, None if it is to be made (again).
+
+    Raises LearnError for a file that no Merino wrote.
+    """
+    if not files.is_regular(fen):
+        return None
+    with files.open_user_file(fen, files.GAMES) as file:
+        before = file.readline(_MAX_LINE)
+        file.seek(max(0, file.seek(0, 2) - _MAX_LINE))
+        whole = _WHOLE.search(file.read())
+    if not before.startswith(_CHOSEN):
+        raise LearnError(f"'{fen}' is in the way: learn did not write it{WITHOUT}")
+    return int(whole[1]) if whole and before == head else None
+
+
+def labelled_part(options: ReadOptions, draws: Selection | None, text: bytes, lines: int) -> tuple[InputPart, Drawn]:
+    """The rows of some lines of a file, which `lines` precede, and what they were drawn from by `draws`.
+
+    None draws nothing: all positions were chosen before, also those that end in check.
+    """
+    read = labelled.read_labelled(text, lines, in_check=draws is None)
+    draws = draws or Selection()
     is_nameless = read.games == labelled.NO_GAME
     names = np.where(is_nameless, np.arange(lines, lines + len(is_nameless), dtype=np.uint64), read.games)
     codes = positions.codes_of(names, read.results)  # those without a name count as a game each
@@ -188,16 +247,19 @@ def labelled_part(options: ReadOptions, draws: Selection, text: bytes, lines: in
     return part, Drawn(keys, codes, usable, read.results, unnamed)
 
 
-def part_of(options: ReadOptions, whole: int | None, piece: pgn_games.GamesText) -> InputPart:
-    """The rows of some games; `whole` is for `play_games`."""
+def part_of(options: ReadOptions, keeps: bool, whole: int | None, piece: pgn_games.GamesText) -> InputPart:
+    """The rows of some games, and their lines if a file `keeps` them; `whole` is for `play_games`."""
     games = pgn_games.play_games(piece.data, piece.table, 1, piece.lines_before, whole)
     table, faults = games.table, tuple(games.faults(needs_result=True))
     is_used = (table["plies"] > 0) & (table["fault"] == pgn_games.NO_FAULT) & (table["result"] != pgn_tokens.UNFINISHED)
     block = positions.block_of_games(games)
     block = positions.refined(block, options.selection, options.weights, options.terms, piece.games_before)
     block, has_score = _scored(options, block)
+    fen, numbers = b"", piece.games_before + 1 + block.game
+    if keeps:
+        fen = labelled.write_labelled(block.positions, block.results[block.game], numbers, block.to_end, block.scores)
     rows = positions.rows_of_block(block, options.terms)
-    return InputPart(rows, faults, int((~has_score).sum()), len(table), int(np.count_nonzero(is_used)))
+    return InputPart(rows, faults, int((~has_score).sum()), len(table), int(np.count_nonzero(is_used)), fen)
 
 
 def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, np.ndarray]:
@@ -216,7 +278,7 @@ def _scored(options: ReadOptions, block: PositionBlock) -> tuple[PositionBlock, 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What is fitted: a sample of so many games, the weights of a set to start from, and moves to rank.
+    """What is fitted: a sample of so many games, and the weights of a set to start from.
 
     The settings of the `request` are those of the set, and its target names the teacher. With random-move positions K
     is that of the teacher: results cannot give it. The work `began` at a time of `time.perf_counter`, and reading took
@@ -229,7 +291,6 @@ class TrainingData:
     sample: samples.Sample
     games: int
     left_out: sources.LeftOut
-    moves: rescoring.Moves | None
     began: float
     seconds: float
 
@@ -263,12 +324,13 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
         needs_results=target.needs_results,
         teacher=teacher,
         terms=terms,
+        keep_fen=request.keep_fen and not request.dry_run,
     )
     found = read_rows(paths, options, events)
     events.detail(f"Games: {found.games}")
-    taken, moves = samples.split(found.rows, request.settings), moves_to_rank(request, paths, teacher)
+    taken = samples.split(found.rows, request.settings)
     seconds = time.perf_counter() - began
-    return TrainingData(request, terms, start, taken, found.games, found.left_out, moves, began, seconds)
+    return TrainingData(request, terms, start, taken, found.games, found.left_out, began, seconds)
 
 
 def prepared(
@@ -307,20 +369,3 @@ def start_of(weights: np.ndarray, number: int | None, terms: int) -> np.ndarray:
             "copy of greko2015-before-training.txt"
         )
     return phases.in_two_phases(weights, terms) if number == 2 else weights
-
-
-def moves_to_rank(
-    request: LearnRequest, paths: Sequence[Path], teacher: evaluation.Evaluation | None
-) -> rescoring.Moves | None:
-    """The moves that the weights shall rank, as the teacher or the default net sees them.
-
-    None if none are wanted, the error decides, as it does with random-move positions, or the games of these files are
-    too few or cannot be read again.
-    """
-    wanted = request.choice.ranked
-    if not wanted or request.has_random_moves or any(map(sources.is_passing, paths)):
-        return None
-    ranked = positions.one_of_each_game(paths, ENOUGH * wanted)[:wanted]
-    if len(ranked) < wanted:
-        return None
-    return rescoring.moves_of(ranked, teacher or families.load_net(request.teacher or DEFAULT_TEACHER))

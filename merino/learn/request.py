@@ -232,19 +232,16 @@ class Choice:
     """What the learner may choose by itself: the pull, and the share of the step.
 
     Of the pulls toward the old weights, the usual one of `Settings.prior` and these multiples of its deviation, it
-    takes that whose weights predict the games kept apart best, or, where there are no random-move positions, rank moves
-    best: scores have less noise than results, and can do with a weaker one. Shares of the step from the old weights to
-    the fitted ones are compared by matches. `ranked` is the number of positions to rank moves in; with fewer games, or
-    with 0, none are ranked.
+    takes that whose weights predict the games kept apart best, if scores teach: they have less noise than results, and
+    can do with a weaker one. Shares of the step from the old weights to the fitted ones are compared by matches.
     """
 
     pulls: tuple[float, ...] = ()
     shares: tuple[float, ...] = (1.0,)
-    ranked: int = 0
 
 
 NO_CHOICE = Choice()
-DEFAULT_CHOICE = Choice((3.0, 10.0), (1.0, 0.5, 0.25), 1000)
+DEFAULT_CHOICE = Choice((3.0, 10.0), (1.0, 0.5, 0.25))
 # What the plain command does: positions resolved to the end of quiescence, thirty of a game, or ten of a later one, and
 # as many random-move positions, all terms in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
@@ -257,7 +254,8 @@ class LearnRequest:
     """The input of the learner, its settings, and its outputs on the disk.
 
     `weights` is None for the file in use. Where the target needs scores, `teacher` names the net that gives them, None
-    for those in the files. A run that is `dry_run` writes no weights. `record` is the file of the record, None for one
+    for those in the files. A run that is `dry_run` writes no weights. `keep_fen` keeps the positions of PGN files next
+    to them. `record` is the file of the record, None for one
     next to the weights.
     """
 
@@ -279,6 +277,7 @@ class LearnRequest:
     out: Annotated[str | None, "write the new weights to this file instead", of_weights("FILE")] = None
     verbose: Annotated[bool, "show the steps of the fit, all weights and the matches", of_output()] = False
     dry_run: bool = False
+    keep_fen: bool = False
     record: str | None = None
 
     @property

@@ -27,7 +27,6 @@ def warm_up() -> None:
     products_of(
         np.zeros((1, MANY_TERMS), dtype=np.int16), rows.stage[:1], np.ones(1, np.float32), phases.shares_of_phases(2)
     )
-    rescoring.moves_of(block.positions[:2].copy(), family.LinearEvaluation(weights))
     rescoring.Rescore(20, family.LinearEvaluation(weights)).scores_of(
         block.positions[:2].copy(), np.zeros(1, dtype=np.uint64)
     )

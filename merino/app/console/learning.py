@@ -13,20 +13,18 @@ from typing import Annotated, Any, TextIO
 
 from merino.app.console import shared
 from merino.core.common import errors, files, interrupt, options, terminal
-from merino.core.common.command import CommandError, UsageError, errors_named
+from merino.core.common.command import CommandError
 from merino.core.common.text import as_word, did_you_mean
-from merino.eval.evaluation import EvaluationError
 from merino.eval.linear import registry, sets
 from merino.eval.linear.weights import active_file, set_of
-from merino.formats.sources import STANDARD_INPUT, SourceError
+from merino.formats.sources import STANDARD_INPUT
 from merino.learn import procedure, request
 from merino.learn.improve import learner, rounds
 from merino.learn.procedure import LearnResult, Verdict
 from merino.learn.request import DEFAULT_SELECTION, FIT, Events, LearnRequest, Say, Selection, Settings, Target
-from merino.match import games, prove
+from merino.match import prove
 
 ARTICLE_PRESET = "greko2015"
-FAULTS = SourceError, EvaluationError, games.MatchError  # of learning
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
     if hasattr(args, "prove") and hasattr(args, "plays_match"):
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
     terms = "-".join(map(str, numbers)) or args.terms
-    chosen = {} if terms is None else _chosen_terms(terms, _set_in_use(weights, "learn"), parser)
+    chosen = {} if terms is None else _chosen_terms(terms, set_of(active_file(weights)), parser)
     return LearnArguments(_request(args, tuple(files), chosen), None, args.json, args.quiet)
 
 
@@ -72,6 +70,7 @@ def _request(args: argparse.Namespace, files: tuple[str, ...], terms: dict[str, 
     base, asked = LearnRequest(files), vars(args)
     if args.preset:
         base = LearnRequest(files, request.ARTICLE, Selection(), request.NO_CHOICE, teacher=None, verbose=True)
+        base = replace(base, keep_fen=not args.no_cache)
     found = replace(base, **options.given(asked, LearnRequest))
     settings, selection = found.settings, found.selection
     if "target" in asked and "teacher" not in asked:
@@ -86,7 +85,6 @@ def _request(args: argparse.Namespace, files: tuple[str, ...], terms: dict[str, 
         found,
         selection=replace(selection, **options.given(asked, Selection)),
         settings=replace(settings, **options.given(asked, Settings), **terms),
-        choice=replace(found.choice, pulls=()) if "prior" in asked else found.choice,
     )
 
 
@@ -117,7 +115,8 @@ def learn_parser(command: str = "merino learn") -> shared.Parser:
     per_game = f"{DEFAULT_SELECTION.per_game}, {few}"
     options.add_options(parser, Selection, positions=DEFAULT_SELECTION.positions, per_game=per_game)
     options.add_options(parser, LearnArguments)
-    parser.add_argument("--no-cache", action="store_true", help=argparse.SUPPRESS)  # of 2.0.0, which kept positions
+    sentence = "with --preset: keep no .fen file of positions next to the games"
+    parser.group(shared.OUTPUT).add_argument("--no-cache", action="store_true", help=sentence)
     shared.add_json(parser, "print the report as one JSON object")
     shared.add_quiet(parser)
     return parser
@@ -155,14 +154,6 @@ def improve_parser() -> shared.Parser:
     return parser
 
 
-def _set_in_use(weights: str | None, command: str) -> registry.TermSet:
-    """The set of the weights to start from, None for those in use; raises UsageError, which names the command."""
-    try:
-        return set_of(active_file(weights))
-    except EvaluationError as error:
-        raise UsageError(f"{command}: {error}") from error
-
-
 def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> dict[str, Any]:
     """The settings that fit the terms of a list: a range, or names and ranges separated by commas.
 
@@ -189,7 +180,7 @@ def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> 
 
 
 def run_learn(arguments: Sequence[str]) -> int:
-    """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises CommandError."""
+    """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises MerinoError."""
     args = read_arguments(arguments)
     stream = sys.stderr if args.as_json else sys.stdout
     result = carry_out(args, partial(print, file=stream, flush=True))
@@ -200,7 +191,7 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: prove.StrengthTest 
     """Carry out a `learn` command typed at the console; the file of new weights if they are in use now.
 
     Each line goes to `say`, output for programs to standard output. `trial` is the match that decides whether new
-    weights are used, unless the command chooses another. Raises CommandError.
+    weights are used, unless the command chooses another. Raises MerinoError.
     """
     if {"-h", "--help"} & set(arguments):
         say(learn_parser("learn").format_help().rstrip())
@@ -217,9 +208,9 @@ def carry_out(
 ) -> LearnResult:
     """Learn, or put earlier results in use; lines go to `say`, output for programs to standard output.
 
-    `command` is the name of the command for messages. Raises CommandError.
+    `command` is the name of the command for messages. Raises MerinoError.
     """
-    with errors_named("learn", *FAULTS), shown(say, args.is_quiet) as events:
+    with shown(say, args.is_quiet) as events:
         if args.use is not None:
             result = procedure.use_weights(args.use, args.request.weights, events.say)
         else:
@@ -258,7 +249,7 @@ def shown(
 
 
 def run_improve(words: Sequence[str]) -> int:
-    """The command `improve`: 0, or 130 after Ctrl-C; raises CommandError."""
+    """The command `improve`: 0, or 130 after Ctrl-C; raises MerinoError."""
     parser, say = improve_parser(), partial(print, flush=True)
     args = parser.parse_args(list(words))
     shared.check_will_end(parser, args, "rounds")
@@ -267,7 +258,7 @@ def run_improve(words: Sequence[str]) -> int:
     folder = args.state or files.user_folder("data") / learner.DEFAULT_FOLDER
     asked, until = _asked(args, parser), rounds.Until(args.hours, args.rounds)
     try:
-        with errors_named("improve", *FAULTS), shown(say, args.quiet) as events:
+        with shown(say, args.quiet) as events:
             found = learner.begin(folder, args.weights, asked, until, events, args.concurrency, args.of_set)
     except OSError as error:
         raise shared.work_kept("improve", error) from error
@@ -287,7 +278,7 @@ def _asked(args: argparse.Namespace, parser: shared.Parser) -> dict[str, Any]:
     if "target" in asked:
         found["share"] = args.target.share
     if args.terms is not None:
-        terms = _set_in_use(args.weights, "improve") if args.of_set is None else sets.set_named(args.of_set)
+        terms = set_of(active_file(args.weights)) if args.of_set is None else sets.set_named(args.of_set)
         found |= _chosen_terms(args.terms, terms, parser)
         if "names" in found:
             parser.error("--terms takes one range here, such as 6-27")

@@ -168,6 +168,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     terms, settings = terms_of(evaluation), fields.build(request.Settings, "first", "last", "target", "phases")
     teacher = request.DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
     usual = request.DEFAULT_SELECTION if teacher else request.Selection()  # a teacher scores random moves, too
+    usual = replace(usual, later=None) if fields.has("per_game") else usual
     selection = fields.build(partial(replace, usual), "per_game")
     with sent_games(fields) as sent:
         weights, record = sent.folder / "weights.txt", sent.folder / "learning.json"

@@ -173,8 +173,3 @@ class RowFile:
 
     def _in_folder(self, error: OSError) -> OSError:
         return OSError(error.errno, os.strerror(error.errno or 0), str(self._folder))
-
-
-def warn_no_room(error: OSError) -> None:
-    """Say in the log that rows stay in memory."""
-    log.warning("no room for rows in '%s' (%s): they are kept in memory", error.filename, error.strerror)

@@ -21,13 +21,12 @@ from distributed import Client, Security
 
 from merino.app.shell.cli import main
 from merino.core.common import about
-from merino.core.common.files import lock
 from merino.core.common.work import Needs, WorkError, threads
 from merino.eval.families import default, load_net
 from merino.eval.linear import own_file, sets
 from merino.eval.net import family, play
 from merino.lab.cluster import command as cluster_command
-from merino.lab.cluster import connection, workers
+from merino.lab.cluster import connection
 from merino.lab.cluster.connection import ClusterAddress
 from merino.lab.cluster.workers import Workers, difference, identity, inspect
 from merino.lab.tune.tuning import Tune, play_tune
@@ -279,26 +278,6 @@ def test_on_windows_ctrl_c_reaches_no_process_that_is_started_here(monkeypatch: 
     with pytest.raises(OSError), connection._without_interrupts():
         raise OSError
     assert calls.kernel32.SetConsoleCtrlHandler.call_args_list == [((None, True),), ((None, False),)]
-
-
-def test_a_worker_waits_for_one_that_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "places", lambda: (tmp_path,))
-    monkeypatch.setattr(workers, "SILENT_SECONDS", 0.1)
-    monkeypatch.setattr(workers, "LOCK_SECONDS", 0.2)
-    remarks: list[str] = []
-    assert workers.warm_up((), remarks.append) < 0.1 and remarks == []
-    with (tmp_path / "compiling.lock").open("ab") as other:
-        lock(other)
-        assert workers.warm_up((), remarks.append) >= 0.3
-    assert len(remarks) == 2 and "waiting up to" in remarks[0] and "compiling without it" in remarks[1]
-
-
-def test_what_all_workers_of_a_machine_remark_is_said_once() -> None:
-    said: list[str] = []
-    workers = Workers("session", said.append)
-    for number in range(3):
-        workers.heard((0.0, {"worker": f"tcp://{number}", "state": "remark", "text": "here: waiting"}))
-    assert said == ["here: waiting."] and not workers.refused
 
 
 class FakeScheduler:

@@ -1,6 +1,6 @@
 """The workers of a cluster: their preparation, their events, and the executor over them, with errors in sentences.
 
-A worker is checked before it gets work, and its code is compiled, once for each machine. A worker that is ready offers
+A worker is checked before it gets work, and its code is compiled if its machine has none. A worker that is ready offers
 a resource, in Dask's sense, which all work of the session asks for. So work goes to no worker of another version, and
 to one that joins late as soon as it is ready; all this is Dask's own scheduling. The version is that of all code: only
 then does the same seed give the same games.
@@ -14,9 +14,9 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -29,7 +29,7 @@ from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
 from distributed import Future as DaskFuture
 from distributed.core import Status
 
-from merino.core.common import about, errors, files
+from merino.core.common import about, errors
 from merino.core.common.text import counted
 from merino.core.common.work import Needs, RemoteExecutor, RunName, WorkError, stop_here
 from merino.core.compiled.cache import CACHE_GROUPS, keeps_code, places
@@ -50,7 +50,6 @@ class Workers:
         self.refused: dict[str, str] = {}  # why, by address
         self._say, self._changed = say, threading.Condition()
         self._compiling: set[str] = set()
-        self._remarks: set[str] = set()  # said already: all workers of a machine make the same
         self._has_begun = self._is_closing = False
 
     @property
@@ -67,11 +66,6 @@ class Workers:
         """Take the report of a worker."""
         report = event[1]
         address, state = report["worker"], report["state"]
-        if state == "remark":
-            if report["text"] not in self._remarks:
-                self._remarks.add(report["text"])
-                self._say(f"{report['text']}.")
-            return
         with self._changed:
             if state == "compiling":
                 self._compiling.add(address)
@@ -256,8 +250,6 @@ def _stop(run: RunName) -> None:
     threading.Thread(target=stop_here, args=(run,), daemon=True).start()
 
 
-SILENT_SECONDS = 10.0  # that a worker waits for another that compiles, or only loads, without a word
-LOCK_SECONDS = 300.0  # that it waits then: the other may have been stopped
 NONE = "none"  # no terms of one's own
 
 
@@ -317,7 +309,7 @@ class Preparation(WorkerPlugin):
             found = inspect(self._wanted, self._needs)
             if not found["fault"]:
                 tell(state="compiling", host=gethostname())
-                found["seconds"] = warm_up(self._needs.parts, lambda text: tell(state="remark", text=text))
+                found["seconds"] = warm_up(self._needs.parts)
         except Exception as error:  # noqa: BLE001  # whatever it is, the user must know
             found = {"fault": f"cannot be made ready: {type(error).__name__}: {error}"}
         threads = int(worker.state.nthreads)
@@ -346,35 +338,15 @@ def inspect(wanted: dict[str, str], needs: Needs) -> dict[str, Any]:
     return {"fault": fault, "host": gethostname(), "pid": os.getpid(), "cache": str(places()[0]), "remark": _remark()}
 
 
-def warm_up(parts: tuple[str, ...], say: Callable[[str], object]) -> float:
+def warm_up(parts: tuple[str, ...]) -> float:
     """Get the code of these parts, from the cache or by compiling; the seconds it took.
 
-    One process of a machine compiles at a time, so that the others find its work in the cache; `say` gets sentences for
-    the user who waits for that. After LOCK_SECONDS this process compiles by itself: files of the cache are replaced
-    whole, so that two who write one do no harm.
+    Several processes of a machine may compile the same at once: files of the cache are replaced whole.
     """
     began = time.monotonic()
-    with _alone(say):
-        for part in parts:
-            import_module(f"merino.{part}.warmup").warm_up()
+    for part in parts:
+        import_module(f"merino.{part}.warmup").warm_up()
     return round(time.monotonic() - began, 1)
-
-
-@contextmanager
-def _alone(say: Callable[[str], object]) -> Iterator[None]:
-    try:
-        file = (places()[0] / "compiling.lock").open("ab")
-    except OSError:
-        file = None  # where nothing can be written, nothing is shared
-    if file is None:
-        yield
-        return
-    with file:
-        if not files.lock(file, SILENT_SECONDS):
-            say(f"{gethostname()}: waiting up to {LOCK_SECONDS:.0f} s for another process that compiles")
-            if not files.lock(file, LOCK_SECONDS):
-                say(f"{gethostname()}: another process holds '{file.name}' for too long; compiling without it")
-        yield
 
 
 def _remark() -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from merino.core.common.command import CommandError
 from merino.eval.linear.weights import load
 from merino.lab import article
+from merino.learn.request import LearnError
 from tests.rows import SELFPLAY
 
 SMALL = ("--games", "10", "--match-games", "4")
@@ -39,5 +39,5 @@ def test_a_version_is_learned_once_and_meets_the_start(tmp_path: Path, capsys: p
 
 def test_versions_without_their_games_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["name"] for row in rows(tmp_path, capsys)] == ["after"]
-    with pytest.raises(CommandError, match="other"):
+    with pytest.raises(LearnError, match="other"):
         article.run_article(["--state", str(tmp_path), "--games", "50", "--match-games", "4", "--quiet"])

@@ -66,7 +66,7 @@ def test_a_typed_move_is_played_and_answered(talk):
         (("force", "e4", "e5", "Nf3", "history"), ("1. e4 e5 2. Nf3\n",), "e2e4 e7e5 g1f3"),
         (
             ("learn nowhere.pgn", "learn -"),
-            ("there is no file 'nowhere.pgn'", "which the console reads; name a file"),
+            ("There is no file 'nowhere.pgn'.\n", "which the console reads; name a file"),
             "",
         ),
         (("learn nowhere.pgn 9 6",), (f"terms are numbered 1 to {len(registry.TERMS)}",), ""),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from merino.app.console.learning import run_improve as run
-from merino.core.common import command, sealed
+from merino.core.common import command, errors, sealed
 from merino.eval.linear import phases, registry, sets
 from merino.eval.linear.weights import defaults, load, save
 from merino.lab import plots
@@ -76,11 +76,9 @@ def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path, poor):
     assert 0 < calm.rounds[0].positions < everything
     again = state("calm", "--positions", "quiet")
     assert settled(again) == settled(calm) and again.plan == Plan(**TINY | {"positions": request.Quiet.ONLY})
-    with pytest.raises(command.CommandError, match="other settings: per_game 3, not 4"):
+    with pytest.raises(errors.MerinoError, match="other settings: per_game 3, not 4"):
         state("few", "--per-game", "4")
-    with pytest.raises(
-        command.CommandError, match="other settings: positions quiet, not qsearch, per_game unset, not 4"
-    ):
+    with pytest.raises(errors.MerinoError, match="other settings: positions quiet, not qsearch, per_game unset, not 4"):
         state("calm", "--positions", "qsearch", "--per-game", "4")
 
 
@@ -274,11 +272,11 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path, poor, monk
     words += ["--nodes", "40", "--games", "12", "--match-nodes", "40", "--match-games", "8", "--target", "search"]
     with monkeypatch.context() as patch:
         patch.setattr(learner, "play_games", full)
-        with pytest.raises(command.CommandError, match=r"cannot write 'games\.pgn': No space left"):
+        with pytest.raises(errors.MerinoError, match=r"cannot write 'games\.pgn': No space left"):
             run(words)
     with monkeypatch.context() as patch:
         patch.setattr(learner, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
-        with pytest.raises(command.CommandError, match="the match broke off"):
+        with pytest.raises(errors.MerinoError, match="the match broke off"):
             run(words)
     assert run(words) == 0 and len(load_state(tmp_path / "run" / "improve.json").rounds) == 1
 
@@ -294,12 +292,12 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path, poor, monk
         (["--rounds", "1", "--terms", "9-3"], "terms are numbered 1 to"),
         (["--rounds", "1", "--terms", "VAL_P"], "one range"),
         (["--rounds", "1", "--sprt", "5", "0"], "elo0 below elo1"),
-        (["--rounds", "1", "--weights", "nowhere.txt"], "^improve: cannot read weights file"),
-        (["--rounds", "1", "--weights", "nowhere.txt", "--terms", "1-5"], "^improve: cannot read weights file"),
+        (["--rounds", "1", "--weights", "nowhere.txt"], "^cannot read weights file"),
+        (["--rounds", "1", "--weights", "nowhere.txt", "--terms", "1-5"], "^cannot read weights file"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path, words, fault):
-    with pytest.raises((command.CommandError, command.UsageError), match=fault):
+    with pytest.raises(errors.MerinoError, match=fault):
         run([*words, "--state", str(tmp_path / "run")])
     assert not (tmp_path / "run").exists()
 

@@ -8,7 +8,7 @@ import chess
 import numpy as np
 import pytest
 
-from merino.core.common.command import CommandError
+from merino.core.common.errors import MerinoError
 from merino.eval.net import file, network
 from merino.lab import plots
 from merino.lab.nets import quantising, starting
@@ -38,7 +38,7 @@ def test_training_and_neurons_of_a_net_are_drawn(shape: network.Shape, tmp_path:
     if neurons:
         assert set(plots.pictures_of(plots.load_run(net))) == neurons
     else:
-        with pytest.raises(CommandError, match=r"nothing to draw of '.*my\.net'"):
+        with pytest.raises(MerinoError, match=r"nothing to draw of '.*my\.net'"):
             run_plot([str(net)])
     write_log(net, [(1, 0.02), (2, 0.01), (3, 0.01)])
     assert run_plot([str(net), "--format", "svg"]) == 0
@@ -106,5 +106,5 @@ def test_a_damaged_log_is_named(tmp_path: Path, row: str) -> None:
     pytest.importorskip("matplotlib")
     net = save(tmp_path / "my.net", network.Shape("ALL", 8))
     plots.log_of(net).write_text(f"{row}\n")
-    with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
+    with pytest.raises(MerinoError, match=r"my\.net\.log' is not the log of a training"):
         run_plot([str(net)])

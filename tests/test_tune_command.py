@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from merino.core.board.fen import START_FEN, parse_fen
-from merino.core.common.command import CommandError, UsageError
+from merino.core.common.command import UsageError
+from merino.core.common.errors import MerinoError
 from merino.engine.search.parameters import OLD_NAMES, PARAMETERS
 from merino.eval import evaluation, families, linear
 from merino.eval.linear.weights import as_mapping, defaults, save
@@ -74,7 +75,7 @@ def test_a_tune_starts_from_the_weights_file_that_is_named(tmp_path, capsys):
     tune = ["tune", str(tmp_path / "p.toml"), "--pairs", "1", "--nodes", "20", "--concurrency", "1"]
     assert run_spsa([*tune, *mine]) == 0
     assert "RookOpen " in capsys.readouterr().out
-    with pytest.raises(CommandError, match="RookOpen has a value for each phase"):
+    with pytest.raises(MerinoError, match="RookOpen has a value for each phase"):
         run_spsa([*tune, "--state", str(tmp_path / "other.npz")])
 
 
@@ -244,6 +245,6 @@ def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, span: float):
 
 
 def test_a_fault_in_a_file_ends_the_command_with_a_sentence(tmp_path: Path, shell):
-    with pytest.raises(CommandError, match="spsa: cannot read"):
+    with pytest.raises(MerinoError, match="cannot read"):
         run_spsa(["plan", str(tmp_path / "missing.txt")])
     assert shell("spsa", "plan", tmp_path / "missing.txt", status=1).startswith("merino: spsa: cannot read")

@@ -17,11 +17,11 @@ import pytest
 
 from merino.core.board.fen import START_FEN
 from merino.core.common import errors, work
-from merino.core.common.command import CommandError, UsageError
+from merino.core.common.command import UsageError
 from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.eval import evaluation, families
 from merino.eval.linear.weights import defaults
-from merino.formats.openings import Opening
+from merino.formats.openings import Opening, OpeningError
 from merino.lab import arrays
 from merino.lab.tune import parameters, rules, tuning
 from merino.lab.tune.command import run_spsa
@@ -283,13 +283,13 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
     file = tmp_path / "file.txt"
     file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
     order = ["tune", str(file), "--engine", shlex.join(engine), "--pairs", "2"]
-    with pytest.raises(CommandError, match=r"has no number named 'Bald'; did you mean 'Bold'\?"):
+    with pytest.raises(errors.MerinoError, match=r"has no number named 'Bald'; did you mean 'Bold'\?"):
         run_spsa(order)
     with pytest.raises(UsageError, match="there is no program 'no-such-engine'"):
         run_spsa([*order[:2], "--engine", "no-such-engine"])
     file.write_text("Bold, float, 3, 0, 8, 1, 0.002\n")
     for command in ("tune", "plan"):
-        with pytest.raises(CommandError, match="Bold is an integer; its type must not be float"):
+        with pytest.raises(errors.MerinoError, match="Bold is an integer; its type must not be float"):
             run_spsa([command, str(file), "--engine", shlex.join(engine)])
     assert not list(tmp_path.glob("*.npz"))
 
@@ -444,7 +444,7 @@ def test_the_proof_of_a_tune_plays_no_game_twice(method, openings, games, tmp_pa
     assert tuning.proof_terms(tune, players).games == games
     if openings == "a.epd" and not method:
         (tmp_path / "a.epd").unlink()
-        with pytest.raises(parameters.TuneError, match="cannot read openings"):
+        with pytest.raises(OpeningError, match="cannot read openings"):
             tuning.proof_terms(tune, players)
 
 
@@ -500,9 +500,9 @@ def test_a_tune_with_other_settings_says_which_and_leaves_the_file_as_it_is(rook
     order, state = ["tune", str(rook), "--quiet", "--pairs"], rook.with_suffix(".tune.npz")
     assert run_spsa([*order, "2", "--nodes", "20"]) == 0
     before = state.read_bytes()
-    with pytest.raises(CommandError, match="belongs to a tune with other pairs, time control; use another file"):
+    with pytest.raises(errors.MerinoError, match="belongs to a tune with other pairs, time control; use another file"):
         run_spsa([*order, "4", "--depth", "1"])
-    with pytest.raises(CommandError, match="belongs to a tune with other evaluation; use"):
+    with pytest.raises(errors.MerinoError, match="belongs to a tune with other evaluation; use"):
         run_spsa([*order, "2", "--nodes", "20", "--weights", "tuned.txt"])
     assert state.read_bytes() == before
 
@@ -519,7 +519,7 @@ def test_a_tune_with_other_settings_says_which_and_leaves_the_file_as_it_is(rook
 def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, options, said):
     file = tmp_path / "file.txt"
     file.write_text(text)
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(errors.MerinoError) as caught:
         run_spsa(["tune", str(file), "--pairs", "2", "--nodes", "20", *options])
     assert said in str(caught.value)
     assert list(tmp_path.iterdir()) == [file]
@@ -563,7 +563,7 @@ def test_where_the_tuned_weights_go_is_looked_at_before_the_games(rook: Path, mo
         run_spsa(["tune", str(rook), "--state", str(rook.with_suffix(".npz"))])
     assert rook.read_text() == before
     tune.with_suffix(".txt").mkdir()
-    with pytest.raises(CommandError, match=r"cannot write '.*other.tune.txt': it is a folder"):
+    with pytest.raises(errors.MerinoError, match=r"cannot write '.*other.tune.txt': it is a folder"):
         run_spsa(["tune", str(tune)])
 
 
@@ -591,7 +591,7 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(tmp_path,
 
     monkeypatch.setattr(tuning.Tune, "save", lambda *given: no_room() if next(calls) else real(*given))
     monkeypatch.setattr("merino.lab.tune.tuning.play_tune", partial(tuning.play_tune, play=judge()))
-    with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
+    with pytest.raises(errors.MerinoError, match=re.escape(f"cannot write '{state}': No space left on device")):
         run_spsa(["tune", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out
 

@@ -19,7 +19,7 @@ from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
 from merino.core.board.movegen import count_legal
 from merino.core.board.position import is_insufficient_material
-from merino.core.common.errors import abridged
+from merino.core.common.errors import MerinoError, abridged
 from merino.core.common.files import OPENINGS, text_of, user_path
 from merino.core.compiled.jit import entry
 from merino.engine.notation.san import MoveRejected, read_move
@@ -37,7 +37,7 @@ _LINE = re.compile(
 _OPERATION = re.compile(r"""(?<![^\s;])([A-Za-z]\w*)\s*("[^"]*"|[^;"]*?)\s*(?:;[\s;]*|$)""")
 
 
-class OpeningError(ValueError):
+class OpeningError(MerinoError, ValueError):
     """Openings that cannot be read or made; the message says why."""
 
 

@@ -15,16 +15,15 @@ from typing import Annotated
 
 from merino.app.console import shared
 from merino.app.console.learning import shown
-from merino.core.common.command import CommandError, errors_named
+from merino.core.common.command import CommandError
 from merino.core.common.files import STATE, faults_named, is_there, read_user_file, write_fault, write_whole
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.options import Option, add_options, given
 from merino.core.common.sealed import as_json, finite, from_json
 from merino.core.common.work import cores
-from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.weights import SHIPPED, load
-from merino.formats.sources import SourceError, digest
+from merino.formats.sources import digest
 from merino.learn.improve.rounds import RoundPlan, StepContext, StepStoppedError, play_games, play_match
 from merino.learn.judging import load_record
 from merino.learn.procedure import learn_from_files
@@ -39,7 +38,6 @@ from merino.learn.request import (
     Settings,
     Target,
 )
-from merino.match.games import MatchError
 from merino.match.report import signed
 from merino.match.statistics import estimate
 
@@ -123,7 +121,7 @@ def run_article(words: Sequence[str]) -> int:
     run, folder = ArticleRun(**given(vars(args), ArticleRun)), args.state or Path("article")
     say, stream = shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)
     rows, interrupted = list[Row](), False
-    with errors_named("article", SourceError, EvaluationError, MatchError), shown(say, stream=stream) as events:
+    with shown(say, stream=stream) as events:
         say(f"{'version':<12}{'games':>8}{'positions':>11}{'match':>7}{'Elo (95%)':>16}{'article':>10}")
         context = StepContext(args.concurrency or cores(), replace(events, say=lambda _: None), lambda: None)
         try:

@@ -13,7 +13,6 @@ import numpy as np
 
 from merino.app.console import shared
 from merino.core.common import command, files, sealed, text
-from merino.eval.evaluation import EvaluationError
 from merino.eval.linear import phases, weights
 from merino.eval.net import blocks, file
 from merino.eval.net.features import Summand
@@ -425,8 +424,6 @@ def run_plot(arguments: Sequence[str]) -> int:
         shared.make_folder(folder, "plot")
         names = {name: folder / f"{path.stem}-{name}.{args.format}" for name in pictures}
         contents = {names[name]: draw(record, picture, args.format) for name, picture in pictures.items()}
-    except (LearnError, EvaluationError) as error:
-        raise command.CommandError(f"plot: {error}") from error
     except (KeyError, TypeError, IndexError, ValueError) as error:
         raise command.CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error
     with files.writing(command.CommandError, None, "plot: "):

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from merino.app.console import shared
-from merino.core.common import command, text, work
+from merino.core.common import text, work
 from merino.core.common.terminal import complain
 from merino.lab.cluster.connection import ClusterSession, session
 from merino.match import players, runner
@@ -49,10 +49,7 @@ def run_cluster(words: Sequence[str]) -> int:
     if args.address is None:
         print(PAGE, end="")
         return 0
-    with (
-        command.errors_named("cluster", work.WorkError),
-        session(args.address, work.Needs(), complain) as found,
-    ):
+    with session(args.address, work.Needs(), complain) as found:
         if args.address.is_open:
             print(
                 f"{args.address} is open: who reaches its ports can run any program on its machines, as their user.\n"

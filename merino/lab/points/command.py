@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from merino.app.console import shared
 from merino.core.common import command, options, terminal
-from merino.formats.sources import LeftOut, SourceError, find_files, plain_name
+from merino.formats.sources import LeftOut, find_files, plain_name
 from merino.lab import pictures
 from merino.lab.points import games, report
 from merino.lab.points.games import Draws, PointsRequest, Wanted
 from merino.lab.points.values import values_of
-from merino.study.errors import StudyError
 
 
 def run_points(arguments: Sequence[str]) -> int:
@@ -26,13 +25,12 @@ def run_points(arguments: Sequence[str]) -> int:
     if args.matrix:
         shared.check_output(args.matrix, "points")
     left_out = LeftOut()
-    with command.errors_named("points", SourceError, StudyError):
-        files = find_files(args.files)
-        shared.check_apart([args.matrix, args.plot], files, "points")
-        with terminal.Progress(stream) as show:
-            sources = [games.read_source(path, request, show, left_out) for path in files]
-        shared.say_left_out(left_out, args.quiet)
-        sets, smaller = games.sets_of(sources, request)
+    files = find_files(args.files)
+    shared.check_apart([args.matrix, args.plot], files, "points")
+    with terminal.Progress(stream) as show:
+        sources = [games.read_source(path, request, show, left_out) for path in files]
+    shared.say_left_out(left_out, args.quiet)
+    sets, smaller = games.sets_of(sources, request)
     if smaller and not args.quiet:
         print(f"smaller sets, not shown (--min-games, --top): {smaller}", file=sys.stderr)
     if args.plot and len(sets) > report.MAX_SETS:

@@ -16,13 +16,10 @@ import numpy as np
 
 from merino.app.console import shared
 from merino.app.shell.match import time_control
-from merino.core.board.fen import FenError
 from merino.core.common import errors, files, interrupt, options, terminal, work
-from merino.core.common.command import UsageError, errors_named
+from merino.core.common.command import UsageError
 from merino.core.common.text import counted
-from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
-from merino.formats.openings import OpeningError
 from merino.formats.sources import LeftOut
 from merino.lab import pictures
 from merino.lab.tune import parameters, rules, simulator, tuning
@@ -30,7 +27,7 @@ from merino.lab.tune.methods import METHODS
 from merino.lab.tune.parameters import TunedParameter, TuneError
 from merino.lab.tune.scan import add_scan
 from merino.lab.tune.tuning import Configuration, Tune, load_tune
-from merino.match import config, games, report, runner
+from merino.match import config, report, runner
 from merino.match.players import OwnPlayer, Player, command_of
 
 Say = Callable[[str], object]
@@ -78,10 +75,9 @@ class Simulation:
 
 
 def run_spsa(arguments: Sequence[str]) -> int:
-    """The command in a shell: 0 if it ran; raises CommandError."""
+    """The command in a shell: 0 if it ran; raises MerinoError."""
     args = spsa_parser().parse_args(list(arguments))
-    with errors_named("spsa", TuneError, EvaluationError, games.MatchError, FenError, work.WorkError):
-        code: int = args.run(args)
+    code: int = args.run(args)
     return code
 
 
@@ -350,8 +346,6 @@ def play_pairs(
             tuning.play_tune(tune, concurrency, note, executor=executor)
     except KeyboardInterrupt:
         interrupted = True
-    except OpeningError as error:
-        fault = TuneError(str(error))
     except errors.MerinoError as error:
         fault = error
     try:

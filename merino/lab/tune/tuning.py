@@ -29,7 +29,7 @@ from merino.core.common.text import did_you_mean, load_matplotlib, rounded, save
 from merino.engine.search.parameters import parameters_for, tuned_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import default, from_identity
-from merino.formats.openings import Opening, OpeningError
+from merino.formats.openings import Opening
 from merino.formats.sources import LeftOut
 from merino.lab import arrays as npz
 from merino.lab.tune import methods
@@ -395,13 +395,10 @@ class _PairsToPlay:
 
 
 def check_openings(configuration: Configuration) -> LeftOut:
-    """What is left out of a file of openings; raises TuneError if it cannot be read or has none."""
+    """What is left out of a file of openings; raises OpeningError if it cannot be read or has none."""
     left_out = LeftOut()
-    try:
-        if configuration.openings is not None:
-            terms_of(configuration, (OwnPlayer("plus"), OwnPlayer("minus"))).source(left_out)
-    except OpeningError as error:
-        raise TuneError(str(error)) from error
+    if configuration.openings is not None:
+        terms_of(configuration, (OwnPlayer("plus"), OwnPlayer("minus"))).source(left_out)
     return left_out
 
 
@@ -451,16 +448,12 @@ def proof_terms(configuration: Configuration, players: tuple[Player, Player]) ->
     """The configuration of the match of tuned values against the initial ones.
 
     Its random openings are others than those of the tune; those of a file come in another order, and only once where a
-    game from one of them would be the same again. Raises TuneError if the file cannot be read.
+    game from one of them would be the same again. Raises OpeningError if the file cannot be read.
     """
     terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MAX_PROOF_GAMES)
     if terms.openings is None:
         return terms
-    try:
-        source = terms.source()
-    except OpeningError as error:
-        raise TuneError(str(error)) from error
-    return replace(terms, games=min(terms.different_games(source) or terms.games, terms.games))
+    return replace(terms, games=min(terms.different_games(terms.source()) or terms.games, terms.games))
 
 
 def as_player(configuration: Configuration, values: Sequence[float], evaluation_file: Path) -> str:

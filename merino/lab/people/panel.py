@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from merino.core.common import files
 from merino.lab.people import drill
 from merino.lab.people.games import MAX_CHOICES, folded, games_of_player
 from merino.lab.people.profile import as_object, profile_of
-from merino.study.errors import StudyError
 from merino.study.judge import Judge
 
 PRACTICES = "practices"  # in `ServerState.kept`
@@ -55,7 +55,11 @@ def practise(fields: Fields, state: ServerState, say: channel.Say, stop: channel
             own = named.with_name(f"{named.name}.{_safe(folded(player.name))}")
             place, found = practice_at(drill.progress_file(own))
     _practices(state)[str(place)] = found
-    about = {"practice": str(place), "attempts": drill.ATTEMPTS, "keeps": _keeps_progress()} | player.left_out.as_json()
+    about = {
+        "practice": str(place),
+        "attempts": drill.ATTEMPTS,
+        "keeps": find_spec("fsrs") is not None,
+    } | player.left_out.as_json()
     return {"type": "done", **about, **_standing(found)}
 
 
@@ -106,15 +110,6 @@ def _exercise(fields: Fields, state: ServerState) -> tuple[drill.Practice, drill
         if exercise.identity == wanted:
             return practice, exercise
     raise RequestError(f"there is no exercise '{wanted[:40]}'")
-
-
-def _keeps_progress() -> bool:
-    """Whether it can be kept: the package that says when an exercise comes again is installed."""
-    try:
-        drill.scheduling()
-    except StudyError:
-        return False
-    return True
 
 
 def _progressed(say: Callable[[channel.Message], None], stop: channel.Stop, what: str, done: float) -> None:

@@ -127,6 +127,7 @@ FAULTS = [
     ("4k3/8/8/8/8/8/8/4K3 w - e4", "en-passant square 'e4' is neither '-' nor on rank 3 or 6"),
     ("4k3/8/8/8/8/8/8/4K3 w - ee", "en-passant square 'ee' is neither '-' nor on rank 3 or 6"),
     ("4k3/8/8/8/8/8/8/4K3 w - - -1", "half-move clock '-1' is no number from 0 to 100000"),
+    ("4k3/8/8/8/8/8/8/4K3 w - - 0;1", "half-move clock '0;1' is no number from 0 to 100000"),
     ("4k3/8/8/8/8/8/8/4K3 w - - x 1", "half-move clock 'x' is no number from 0 to 100000"),
     ("4k3/8/8/8/8/8/8/4K3 w - - 0 1000000", "move number '1000000' is no number from 0 to 100000"),
     ("4k3/8/8/8/8/8/8/4K3 w - - 0 000000000100900000000", "move number '000000000100900000000' is no number from"),

@@ -158,10 +158,10 @@ def read_fen(data, at, stop, position):
     at, square = _read_en_passant(data, at + 1, stop, position)
     position.halfmove, position.fullmove = 0, 1
     after, number = read_number(data, at + 1, stop)
-    if at >= 0 and after > 0 and ends_word(data, at, stop) and ends_word(data, after, stop):
+    if at >= 0 and after > 0 and is_blank(data[at]) and ends_word(data, after, stop):
         position.halfmove, at = number, after
         after, number = read_number(data, at + 1, stop)
-        if after > 0 and ends_word(data, after, stop):
+        if after > 0 and is_blank(data[at]) and ends_word(data, after, stop):
             position.fullmove, at = max(1, number), after
     if at < 0 or not ends_word(data, at, stop):
         return NOT_PLAIN
@@ -178,7 +178,13 @@ def read_fen(data, at, stop, position):
 @kernel
 def ends_word(data, at, stop):
     """Whether a word ends at `at`, with a blank, a semicolon, or the end of the text."""
-    return at >= stop or data[at] == ord(" ") or data[at] == ord("\t") or data[at] == ord(";")
+    return at >= stop or is_blank(data[at]) or data[at] == ord(";")
+
+
+@kernel
+def is_blank(letter):
+    """Whether this byte is a blank or a tab."""
+    return letter == ord(" ") or letter == ord("\t")
 
 
 @kernel

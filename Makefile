@@ -20,10 +20,10 @@ LEVELS := $(if $(filter x86_64 AMD64,$(shell uname -m)),--level=x86-64-v2 --leve
 
 .DEFAULT_GOAL := $(if $(EXE),engine,help)
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs engine test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve fuzz-pgn mutants additions truth lint bench perft dist try-pythons bundle warmup clean
+.PHONY: help run explorer docs engine test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve fuzz-pgn mutants additions truth lint bench perft dist try-pythons try-arm64 bundle warmup clean
 
 help: ## list these commands
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1	/p' Makefile | expand -t 20
 
 run: $(INSTALLED) ## play and explain at the prompt of the console
 	@$(RUN) -m merino warmup play
@@ -102,15 +102,22 @@ perft: $(INSTALLED) ## check move generation at length: published counts, and ra
 
 dist: $(INSTALLED_RELEASE) ## write sdist and wheel, with compiled code, to dist, and check what they say of themselves
 	@rm -rf dist build/code
-	@for level in $(LEVELS); do $(RUN) -m merino warmup play --quiet --into build/code $${level#this}; done
+	@for level in $(LEVELS); do $(RUN) -m merino warmup --quiet --into build/code $${level#this}; done
 	@$(RUN) -m build --outdir dist --sdist
 	@$(RUN) -m build --outdir dist --wheel
 	@$(RUN) -m twine check --strict dist/*
 
-try-pythons: ## install the wheel of dist for each Python there is, and let it play from an empty home
-	@for python in $(PYTHON); do $$python -m venv --clear build/try 2>/dev/null || continue; \
-	    build/try/bin/pip --quiet --disable-pip-version-check install dist/*.whl; \
-	    $$python tools/try_bundle.py --command build/try/bin/merino --way "$$($$python --version)"; done
+try-pythons: ## run the tests in Debian's trixie and sid, with Python 3.13 and 3.14, as root, with mmdebstrap; ARGS="-k perft"
+	@for suite in trixie sid; do root=build/$$suite; \
+	    test -d $$root || mmdebstrap --quiet --aptopt='Acquire::Check-Valid-Until "false"' --variant=essential $$suite $$root \
+	        --include=python3-venv,ca-certificates,libstdc++6,make,git http://deb.debian.org/debian || exit; \
+	    cp /etc/resolv.conf $$root/etc; cp /etc/ssl/certs/ca-certificates.crt $$root/etc/ssl/certs; \
+	    git archive HEAD | tar -x --one-top-level=$$root/merino; \
+	    unshare --mount sh -c "mount --rbind /dev $$root/dev; mount --rbind /proc $$root/proc; \
+	        exec chroot $$root make -C merino test ARGS='$(ARGS)'" || exit; done
+
+try-arm64: $(INSTALLED) ## compare what arm64 Linux computes, in an emulator, with what is computed here; needs qemu-user-static, mmdebstrap
+	@sh tools/try_arm64.sh "$(abspath $(RUN))"
 
 bundle: dist ## write a folder that plays wherever it is unpacked, as dist/merino-*.zip and .tar.zst
 	@$(RUN) -m tools.make_bundle $(ARGS)

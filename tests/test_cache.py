@@ -240,17 +240,14 @@ def test_code_for_another_processor_or_version_of_numba_is_not_used(script, fill
 def test_code_for_a_level_is_found_from_another_place_and_in_the_package_itself(script, tmp_path):
     filled = tmp_path / "filled"
     assert answer(start(script, filled, NUMBA_CPU_NAME=cache.level(), NUMBA_CPU_FEATURES="")) == (42, 0)
-    there = Path(shutil.copytree(ROOT / "merino", tmp_path / "there" / "merino", ignore=_left_out))
+    there = tmp_path / "there" / "merino"
+    shutil.copytree(ROOT / "merino", there, ignore=shutil.ignore_patterns("page", "__pycache__"))
     (there.parent / "weights").symlink_to(ROOT / "weights")
     script = shutil.copy(script, tmp_path / "moved.py")
     assert answer(start(script, filled, PYTHONPATH=str(there.parent))) == (42, 1)
     shutil.move(filled, there / "code")
     assert answer(start(script, tmp_path / "empty", PYTHONPATH=str(there.parent))) == (42, 1)
     assert not list((tmp_path / "empty").rglob("*.code"))
-
-
-def _left_out(_folder, names):
-    return [name for name in names if name in ("page", "__pycache__")]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")

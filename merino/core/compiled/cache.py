@@ -62,7 +62,7 @@ def fingerprint(*modules: str) -> str:
 def sources_of(modules: Iterable[str]) -> set[Path]:
     """These sources."""
     found, waiting = set[Path](), {*_COMPILER.glob("*.py"), *filter(None, map(_path_of, modules))}
-    while waiting := set(filter(_may_hold_code, waiting - found)):
+    while waiting := {path for path in waiting - found if not _name_of(path).startswith(_WITHOUT)}:
         found |= waiting
         waiting = set().union(*(_source(path)[1] for path in waiting))
     return found
@@ -93,10 +93,6 @@ def _path_of(module: str) -> Path | None:
 def _name_of(path: Path) -> str:
     """The name of a source inside Merino, nothing for another one."""
     return path.relative_to(_ROOT).as_posix() if path.is_relative_to(_ROOT) else ""
-
-
-def _may_hold_code(path: Path) -> bool:
-    return not _name_of(path).startswith(_WITHOUT)
 
 
 @cache

@@ -269,8 +269,9 @@ class Page:
         self._then(until)
 
     def tab(self, name: str, until: Question | None = None) -> None:
-        """Open a tab."""
-        self.click(f"#tab-{name}", until=until)
+        """Open a tab, by another click where the page moved during the first."""
+        self.until(lambda: self._hit(f"#tab-{name}") and self.all(f"#tab-{name}[aria-selected=true]"))
+        self._then(until)
 
     def middle(self, selector: str) -> tuple[int, int]:
         """The middle of an element, in pixels of the window, scrolled into it."""

@@ -611,7 +611,6 @@ REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("/api/explain", {"fen": "8/8/8/8/8/8/4P3/4K3 w - - 0 1", "free": True}),
     ("/api/read", {"text": "1. e4 e5 2. Nf3", "free": False, "fen": chess.STARTING_FEN}),
     ("/api/read", {"text": PGN[0]}),
-    ("/api/course", GAME),
     ("/api/compare", {**GAME, "first_move": "Nf3", "second_move": "g1h3"}),
     ("/api/compare", {**GAME, "first": {"weights": "default"}, "second": {"changes": {"KnightOpen_mg": 300}}}),
     ("/api/weights", {"name": "mine.txt", "text": "KnightOpen 300 290\n"}),

@@ -26,7 +26,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from merino.app.explorer.serving import MAX_CONNECTIONS, REQUEST_SECONDS
-from merino.core.board.fen import START_FEN
 from tools.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,7 +178,6 @@ def requests_in_a_row(server: Server, size: Size) -> str:
         ("/api/explain", lambda n: {"fen": MIDDLEGAME.replace("0 9", f"0 {9 + n}"), "weights": "default"}),
         ("/api/read", lambda n: {"fen": MIDDLEGAME, "text": "e4"}),
         ("/api/read", lambda n: {"text": f'[White "Anna {n}"]\n\n1. e4 e5 *\n\n' + games}),
-        ("/api/course", lambda n: {"fen": START_FEN, "moves": ["e2e4", "e7e5"], "weights": "default"}),
         ("/api/weights", lambda n: {"name": f"{n}.txt", "text": f"VAL_P {50 + n % 100}\n"}),
     )
     half = size.in_a_row // 2
@@ -290,7 +288,6 @@ def odd_requests(server: Server, size: Size) -> str:
         "/api/read": {"text": "e4", "fen": MIDDLEGAME},
         "/api/games": {"text": "1. e4 *", "content": None, "at": 0, "more": False},
         "/api/game": {"text": "1. e4 *", "content": None, "number": 1},
-        "/api/course": {"fen": MIDDLEGAME, "moves": ["e3e4"]},
         "/api/compare": {"fen": MIDDLEGAME, "first_move": "e4", "second_move": "Ne5", "first": {}, "second": {}},
         "/api/weights": {"name": "a.txt", "text": "VAL_P 100"},
         "/api/weights/text": {"weights": "default", "changes": {}},

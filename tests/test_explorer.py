@@ -147,7 +147,7 @@ def test_explain_answers_with_the_report_of_the_library(page: TestClient, fen: s
     answer = explained(page, fen)
     report: PositionReport = report_position(Position(fen), default())
     whole = json.loads(json.dumps({"score_cp": report.static.score_cp, **report.to_dict()}))
-    assert whole.pop("threat") is None and answer == whole
+    assert whole.pop("threat") is None and answer == whole | {"opening": None}
     engine = int(default().scores(Position(fen).record)[0])
     assert answer["score_cp"] == (engine if answer["to_move"] == "white" else -engine)
 
@@ -291,7 +291,8 @@ REMARKS = [
 @pytest.mark.parametrize(("text", "fen", "remark"), REMARKS)
 def test_the_operations_of_an_epd_are_a_remark(page: TestClient, text: str, fen: str, remark: str) -> None:
     answer = answer_to(page, "read", text=text)
-    assert answer["games"][0]["fen"] == fen and remark in (answer["remark"] or "")
+    found = answer["remark"] or ""
+    assert answer["games"][0]["fen"] == fen and (remark in found if remark else not found)
 
 
 def of_bytes(content: bytes) -> str:
@@ -364,16 +365,6 @@ def test_a_file_without_lines_is_read_no_farther_than_a_game_may_reach(tmp_path:
     assert len(piece.text) == piece.next == 4 * FIRST_PIECE
 
 
-def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None:
-    body = {"fen": Position().fen(), "moves": ["e2e4", "e7e5", "g1f3"], "weights": "default"}
-    points = answer_to(page, "course", **body)["points"]
-    assert len(points) == 4
-    for count, point in enumerate(points):
-        answer = explained(page, body["fen"], moves=" ".join(body["moves"][:count]))
-        assert (point["fen"], point["score_cp"]) == (answer["fen"], answer["score_cp"])
-        assert point["terms"] == {term["name"]: term["net_cp"] for term in answer["terms"] if term["net_cp"]}
-
-
 def test_two_weights_files_are_compared(page: TestClient) -> None:
     both = {"first": {"weights": "default"}, "second": {"weights": "greko2015-before-training"}}
     answer = answer_to(page, "compare", fen=MIDDLEGAME, **both)
@@ -410,8 +401,6 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
     assert wrong.startswith("'mine.net' is not a usable net") and "/" not in wrong.split(":")[0]
     assert "base64" in refused(post(page, "weights", name="mine.net", content="?"))
     assert "no weights that could be saved" in refused(post(page, "weights/text", weights="gen1.net"))
-    points = answer_to(page, "course", fen=MIDDLEGAME, moves=["e3e4"], weights="gen1.net")
-    assert [point["terms"] for point in points["points"]] == [{}, {}]
 
 
 def test_two_moves_are_compared(page: TestClient) -> None:
@@ -882,9 +871,42 @@ def test_a_game_is_annotated_move_by_move_or_from_a_move_on(page: TestClient) ->
     answer = done(page, "annotate", fen=Position().fen(), moves=moves, nodes=2000)
     assert [move["ply"] for move in answer[:-1]] == list(range(1, 8))
     assert answer[5]["grade"]["name"] == "blunder" and answer[6]["grade"] is None
-    assert answer[-1]["is_whole"] and "1 blunder" in answer[-1]["account"][1]
     later = done(page, "annotate", fen=Position().fen(), moves=moves[:3], nodes=200, first=3)
     assert [(move["ply"], move["san"]) for move in later if move["type"] == "move"] == [(3, "Qh5")]
+
+
+def test_what_a_move_gives_away_is_one_number_for_the_review_and_for_the_board(page: TestClient) -> None:
+    asked = {"fen": MIDDLEGAME, "moves": ["d3h7", "g8h7", "a2a3", "e7b4", "a3b4"], "weights": "default"}
+    *reviewed, _ = done(page, "annotate", **asked, nodes=3000)
+    assert {move["grade"] and move["grade"]["name"] for move in reviewed} >= {"blunder", None}
+    for move in reviewed:
+        before, after = move["lines"]
+        body = asked | {"moves": asked["moves"][: move["ply"]]}
+        answer = answer_to(page, "loss", **body, before=before, after=after)
+        assert answer["loss"] == pytest.approx(move["loss"], abs=1e-9)
+        assert (answer["grade"] or {}).get("name") == (move["grade"] or {}).get("name")
+    known = {"fen": Position().fen(), "moves": ["g2g4"], "weights": "default"}
+    drawn, lost = ({"moves": [uci], "score": {"cp": cp}} for uci, cp in (("e2e4", 0), ("d7d5", -500)))
+    assert answer_to(page, "loss", **known, before=drawn, after=lost) == {"loss": 0.0, "grade": None}, "a known opening"
+    for bad in (
+        {"moves": []},
+        {"after": {}},
+        {"before": drawn | {"score": {}}},
+        {"before": drawn | {"moves": ["e2e5"]}},
+    ):
+        assert refused(post(page, "loss", **known | {"before": drawn, "after": lost} | bad))
+
+
+def test_two_moves_are_compared_by_the_lines_that_are_shown(page: TestClient) -> None:
+    body = {"fen": MIDDLEGAME, "first_move": "Bxh7", "second_move": "Ne5", "weights": "default", "nodes": 2000}
+    assert re.fullmatch(
+        r"Ne5 is better than Bxh7\+: \S+ against \S+", answer_to(page, "compare", **body)["why"][0][:-1]
+    )
+    lines = [{"moves": [move], "score": {"cp": cp}} for move, cp in (("d3h7", 100), ("f3e5", -200))]
+    answer = answer_to(page, "compare", **body, lines=lines)
+    assert answer["why"][0].startswith("Bxh7+ is better than Ne5") and not re.search(r"[+-]\d", answer["why"][0])
+    assert [move["score"]["cp"] for move in answer["moves"]] == [100, -200]
+    assert "not those of the two moves" in refused(post(page, "compare", **body, lines=lines[::-1]))
 
 
 def test_learning_is_followed_step_by_step_and_kept(page: TestClient, tmp_path: Path) -> None:
@@ -1138,6 +1160,7 @@ def test_of_the_levels_of_an_engine_only_the_last_few_run_on(monkeypatch: pytest
     with named.weakened(1000).borrowed():
         for elo in range(1100, 1100 + 100 * MAX_LEVELS, 100):
             assert named.weakened(elo) is named.weakened(elo)
+    assert list(started)[1] == "fish,option.UCI_LimitStrength=true,option.UCI_Elo=1000"
     assert [bool(each.close.called) for each in started.values()] == [False, True, *[False] * MAX_LEVELS]
     named.close()
     assert all(each.close.called for each in started.values())

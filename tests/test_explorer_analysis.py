@@ -37,7 +37,7 @@ HIDE = (
     "document.dispatchEvent(new Event('visibilitychange'))"
 )
 SCORED = """
-    const score = { text: "+0.10", expected_score: arguments[1] };
+    const score = { cp: arguments[2], mate: null, text: `${arguments[2] / 100}`, expected_score: arguments[1] };
     window.hear({ type: "line", number: 1, depth: 14, nps: 1, score, moves: [arguments[0]], names: [arguments[0]] });
 """
 MATE_IN_LINE = "f2f3 e7e5 g2g4 d8h4"
@@ -206,12 +206,13 @@ def test_lines_are_numbered_from_the_position_that_they_are_of(page: Page) -> No
 
 
 SHARE = {"text": "+0.10", "expected_score": 0.5}
-DONE = {"type": "done", "account": []}
+DONE = {"type": "done"}
+GRADED = {"grade": None, "loss": 0, "mistake": None, "claims": []}
 
 
 def searched(ply: int) -> dict[str, Any]:
     """What the server says of a move that has been searched."""
-    return {"type": "move", "ply": ply, "san": "?", "before": SHARE, "after": SHARE, "grade": None, "loss": 0}
+    return {"type": "move", "ply": ply, "lines": [None, None], "after": SHARE, **GRADED}
 
 
 def hear(page: Page, *messages: dict[str, Any]) -> None:
@@ -245,7 +246,7 @@ def test_a_deep_search_of_a_game_stays_deep_and_ends_with_it(page: Page) -> None
     page.until(lambda: page.moves == [] and "Play or paste moves" in page.text("#panel-games"))
     hear(page, searched(3))  # of the game, which nobody sees
     assert page.run("return window.sent.at(-1)") == {"stop": True}
-    assert page.of_module("panels/course.js", "module.annotation.isWorking") is False
+    assert page.of_module("panels/course.js", "module.work.isRunning") is False
 
 
 def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None:
@@ -325,9 +326,10 @@ def test_threats_and_comparisons_unfold_what_proves_them(page: Page) -> None:
         page.until(lambda move=move: page.all(f"tr[data-move={move}] input"))
         page.run(f"document.querySelector('tr[data-move={move}] input').click()")
     page.until(lambda: page.text("#why"))
+    page.click("#search-moves")
     page.click("#why", until=lambda: page.all("#why + .numbers svg.mini"))
     assert violations(page, "#analysis", "#verdict", "#comparison") == []
-    page.click("#why + .numbers button", until=["Rxe6", "fxe6"])
+    page.click("#why + .numbers button", until=lambda: page.moves in (["Rxe6", "fxe6"], ["Rxe6", "Bxe6"]))
 
 
 MATE_IN_VIEW = "4kb1r/p2n1ppp/4q3/4p1B1/4P3/1Q6/PPP2PPP/2KR4 w k - 0 16"  # by the terms Black is ahead
@@ -356,7 +358,7 @@ def test_a_judge_that_fails_is_said_and_another_judges_all_there_is(page: Page) 
     page.choose("#analysis-by", "default", until=lambda: page.run("return window.sent.at(-1).judge") == "default")
     assert page.error == ""
     page.stand_in("/ws/drill")
-    page.enter('[White "Me"]\n\n1. e4 e5 *')
+    page.enter('[White "Me"]\n\n1. e4 e5 *', until=lambda: page.all("#course .series"))
     page.tab("player")
     page.click("#drill-start", until=lambda: page.run("return window.sent[0]?.judge") == "default")
 
@@ -364,14 +366,60 @@ def test_a_judge_that_fails_is_said_and_another_judges_all_there_is(page: Page) 
 def test_a_move_that_is_explored_gets_a_grade_by_the_scores_that_are_shown(page: Page) -> None:
     page.stand_in("/ws/search")
     page.click("#analysis-switch", until=lambda: page.run("return window.sent.length"))
-    page.run(SCORED, "e2e4", 0.6)
-    page.enter("f3", until=lambda: page.moves == ["f3"] and page.run("return window.sent.at(-1).moves.length === 1"))
-    page.run(SCORED, "e7e5", 0.48)
-    page.until(lambda: page.text("#graded") == "1. f3, mistake: gives away 12.0% of a point, best 1. e2e4.")
-    page.tab("games")
-    page.until(lambda: "mistake" not in page.text("#mistakes") and page.all("#course .area"))
+    page.enter(MIDDLEGAME, until=lambda: page.run("return window.sent.at(-1).fen") == MIDDLEGAME)
+    page.run(SCORED, "f3e5", 0.9, 400)
+    page.enter("Kf1", until=lambda: page.run("return window.sent.at(-1).moves").__eq__(["g1f1"]))
+    page.run(SCORED, "d8d4", 0.3, -200)
+    page.until(lambda: page.text("#graded").startswith("13. Kf1, blunder: gives away "))
+    assert page.text("#graded").endswith(" of a point, best 13. f3e5.")
+    page.until(lambda: page.text("#move-list button") == "Kf1??")
+    page.tab("games", until=lambda: "from 4 (90%) to -2 (30%)" in page.text("#mistakes"))
     points = "return document.querySelector('#course path.area').getAttribute('d').match(/[ML]/g).length"
     page.until(lambda: page.run(points) >= 4)
+
+
+# The numbers of a move wherever the page has them, read as they are drawn.
+IN_LIST = """
+    const text = (place) => document.querySelector(place)?.textContent.replaceAll("\u2212", "-") ?? "";
+    const [, from, to] = /from (\\S+) .* to (\\S+) /.exec(text("#mistakes")) ?? [];
+    const lost = (place) => /[\\d.]+%/.exec(text(place))?.[0];
+    return [to === text("#score") && to === text("#lines-by .line-score") && lost("#mistakes") === lost("#graded")
+        && text("#mistakes .strong").endsWith(text("[aria-current]")), from, to, lost("#graded")];
+"""
+COMPARED = """
+    const [first, second] = [...document.querySelectorAll("#compared-search td")].map((cell) => cell.textContent);
+    const searched = (move) => document.querySelector(`[data-searched=${move}]`).textContent;
+    return [first === searched("e1e6") && second === searched("h2h3"), first, second];
+"""
+
+
+def same_at_each_moment(page: Page, numbers: str, times: int) -> None:
+    """Look at numbers that must be the same, until they have been others so often."""
+    seen = set[str]()
+    drawn = f"const read = () => {{ {numbers} }};"
+    drawn += "return new Promise((settle) => requestAnimationFrame(() => settle(read())))"
+    page.until(lambda: page.run(drawn)[0])
+    while len(seen) < times:
+        is_same, *found = page.run(drawn)
+        assert is_same, found
+        seen.add(str(found))
+
+
+def test_a_move_has_one_number_wherever_it_is_shown(page: Page) -> None:
+    page.set_out(analysis=True, analysis_lines=1)
+    page.enter(f"position fen {MIDDLEGAME} moves e1e6 f7e6")
+    page.tab("games", until=lambda: page.all("#mistakes li") and page.text("#annotate") == "Search deeper")
+    assert "1 blunder" in page.text("#course-account")
+    page.click("#mistakes button", until=lambda: page.text("#graded"))
+    same_at_each_moment(page, IN_LIST, 3)
+    page.click("#undo")
+    page.tab("moves")
+    for move in ("e1e6", "h2h3"):
+        page.until(lambda move=move: page.text(f"[data-searched={move}]"))
+        page.run(f"document.querySelector('tr[data-move={move}] input').click()")
+    page.until(lambda: page.text("#comparison h3") == "h3 instead of Rxe6")
+    assert page.text("#why").startswith("h3 is better than Rxe6. Rxe6 loses the rook for a pawn")
+    same_at_each_moment(page, COMPARED, 3)
 
 
 def test_each_panel_says_what_it_waits_for(page: Page) -> None:

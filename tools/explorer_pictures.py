@@ -11,13 +11,13 @@ from tests.load_explorer import Server
 
 TARGET = ROOT / "docs" / "images"
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
-MISTAKE = """[Event "World Championship, game 23"]\n[Date "1892.02.28"]\n[White "Chigorin"]\n[Black "Steinitz"]
-[Result "0-1"]
+MISTAKE = """[Event "Man against machine, game 2"]\n[Date "2006.11.27"]\n[White "Deep Fritz"]\n[Black "Kramnik"]
+[Result "1-0"]
 
-1. e4 e5 2. f4 exf4 3. Nf3 Nf6 4. e5 Nh5 5. Be2 g6 6. d4 Bg7 7. O-O d6 8. Nc3 O-O 9. Ne1 dxe5 10. Bxh5 gxh5 11. dxe5
-Qxd1 12. Nxd1 Nc6 13. Bxf4 Bf5 14. Ne3 Be4 15. Nf3 Rfe8 16. Ng5 Bg6 17. Nd5 Bxe5 18. Nxc7 Bxc7 19. Bxc7 Rac8 20. Bg3
-Nd4 21. c3 Ne2+ 22. Kf2 h4 23. Bd6 Nd4 24. cxd4 Rc2+ 25. Kg1 Ree2 26. Rae1 Rxg2+ 27. Kh1 Kg7 28. Re8 f5 29. Ne6+ Kf6
-30. Re7 Rge2 31. d5 Rcd2 32. Bb4 Rxh2+ 0-1"""
+1. d4 d5 2. c4 dxc4 3. e4 b5 4. a4 c6 5. Nc3 b4 6. Na2 Nf6 7. e5 Nd5 8. Bxc4 e6 9. Nf3 a5 10. Bg5 Qb6 11. Nc1 Ba6
+12. Qe2 h6 13. Be3 Bxc4 14. Qxc4 Nd7 15. Nb3 Be7 16. Rc1 O-O 17. O-O Rfc8 18. Qe2 c5 19. Nfd2 Qc6 20. Qh5 Qxa4
+21. Nxc5 Nxc5 22. dxc5 Nxe3 23. fxe3 Bxc5 24. Qxf7+ Kh8 25. Qf3 Rf8 26. Qe4 Qd7 27. Nb3 Bb6 28. Rfd1 Qf7 29. Rf1 Qa7
+30. Rxf8+ Rxf8 31. Nd4 a4 32. Nxe6 Bxe3+ 33. Kh1 Bxc1 34. Nxf8 Qe3 35. Qh7# 1-0"""
 
 
 def main() -> None:
@@ -48,22 +48,22 @@ def _drill(page: Page, downloads: Path) -> None:
     page.choose_file("#player-open", games)
     page.until(lambda: page.text("#game-count") == "1 game")
     page.tab("player")
-    page.run("const chosen = document.querySelector('#player-name'); chosen.value = 'Chigorin';")
+    page.run("const chosen = document.querySelector('#player-name'); chosen.value = 'Kramnik';")
     page.click("#drill-start")
     page.until(lambda: page.text("#drill-question"))
-    page.move("d6", "b4")
+    page.move("e3", "c1")
     page.until(lambda: page.text("#drill-words"))
     _shoot(page, TARGET / "explorer-drill-refused.png")
     page.click("#drill-again")
     page.until(lambda: page.moves == [])
-    page.move("d6", "e5")
-    page.until(lambda: "was right" in page.text("#drill-words"))
+    page.move("f8", "e8")
+    page.until(lambda: "is better" in page.text("#drill-words"))
     _shoot(page, TARGET / "explorer-drill.png")
 
 
 def _moves(page: Page) -> None:
     page.tab("moves")
-    page.until(lambda: all(cell.text for cell in page.all("[data-searched]")))
+    page.until(lambda: "depth 10" in page.text("#search-state"))
     page.click("#search-moves")
     page.hover("tr[data-move] ~ tr[data-move] button")
     page.until(lambda: page.all(".arrows line"))

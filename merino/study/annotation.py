@@ -102,7 +102,7 @@ def annotate_moves(
     before = verdict_on(current, judge, pace(len(moves)))
     explained, suspected = judge.narrator.explain(current.record), 0
     for index, text in enumerate(moves):
-        limits, loss = pace(len(moves) - index), 0.0
+        limits = pace(len(moves) - index)
         move, turn = current.parse_uci(text), current.side
         name, previous, is_known = san(current, move), current.copy(), move in known_moves(current)
         current.push(move)
@@ -111,8 +111,7 @@ def annotate_moves(
         if not is_known and grade_of(_loss(previous, before, after, judge)):
             suspected += 1
             better, after = _confirmed(previous, move, before, judge, within)
-        if not is_known and better.best[:1] != (move,):
-            loss = max(0.0, _loss(previous, better, after, judge))
+        loss = loss_of(previous, move, better, after, judge)
         change = static.report_change(explained, explained_after)
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
@@ -121,6 +120,13 @@ def annotate_moves(
             annotated = replace(annotated, mistake=mistake)
         yield annotated
         before, explained = after, explained_after
+
+
+def loss_of(position: game.Position, move: int, better: MoveVerdict, after: MoveVerdict, judge: Judge) -> float:
+    """What a move of a position gives away of the points, 0..1, by the verdicts on the position and after the move."""
+    if better.best[:1] == (move,) or move in known_moves(position):
+        return 0.0
+    return max(0.0, _loss(position, better, after, judge))
 
 
 def deeper(limits: Limits, halved: int = 0) -> Limits:

@@ -135,22 +135,31 @@ def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> J
     return judged((_sentence(said), f"Better is {better} ({against})."), mistake.claims)
 
 
-def of_two(position: Position, first: Move, second: Move, judge: Judge, limits: Limits) -> Judgement:
-    """Which of two moves is better, and why."""
-    *both, prover = _both(position, (first,), second, judge, limits)
+def of_two(
+    position: Position, first: Move, second: Move, judge: Judge, limits: Limits, known: Sequence[Line] = ()
+) -> Judgement:
+    """Which of two moves is better, and why.
+
+    Where the lines of both are `known`, whose reader sees their scores, nothing but reasons is searched for, and no
+    score is said.
+    """
+    if known:
+        both, prover = list(known), claims.Prover(judge, limits)
+    else:
+        *both, prover = _both(position, (first,), second, judge, limits)
     judged = partial(Judgement, lines={line.pv[0]: line for line in both})
     better, other = sorted(both, key=lambda line: -line.score)
     names = [_bare(san(position, line.pv[0])) for line in (better, other)]
     scores = [score_text(line.score, position.side) for line in (better, other)]
     if better.score == other.score:
-        said = f"The search finds {names[0]} and {names[1]} equally good ({scores[0]})."
-        return judged((said,))
+        said = f"The search finds {names[0]} and {names[1]} equally good"
+        return judged((f"{said}." if known else f"{said} ({scores[0]}).",))
     is_close = better.score - other.score < DECIDED and _fall(position, better, other, judge) < SAME
     if is_close and better.score.mate is None:
-        said = f"{names[0]} and {names[1]} are about equally good: {scores[0]} and {scores[1]}."
-        return judged((said,))
+        said = f"{names[0]} and {names[1]} are about equally good"
+        return judged((f"{said}." if known else f"{said}: {scores[0]} and {scores[1]}.",))
     is_mate = san(position, better.pv[0]).endswith("#")
-    said = f"{names[0]} is better than {names[1]}: {scores[0]} against {scores[1]}"
+    said = f"{names[0]} is better than {names[1]}{'' if known else f': {scores[0]} against {scores[1]}'}"
     said = f"{names[0]} is mate" if is_mate else said
     mistake = _mistake(prover, position, better, other)
     if not mistake.claims:

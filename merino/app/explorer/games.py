@@ -20,7 +20,6 @@ from merino.core.board.move import Move
 from merino.core.common.errors import MerinoError, abridged
 from merino.engine.notation import positions, san
 from merino.eval import outlook
-from merino.eval.evaluation import Evaluation
 from merino.formats import openings, pgn_games, pgn_text, pgn_tokens, sources
 from merino.formats.pgn_parts import GameSource, PgnPart, commands_in, games_of
 from merino.study import reporting
@@ -154,12 +153,14 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Data:
         return _read_position(lines, free)
     if text.startswith("[") or set(text) & set("{(;"):
         return _read_pgn(whole, free)
+    if inside := _inside(text):
+        return _read_position(inside, free)
     listed = san.move_list(_UNDOTTED.sub(r"\1. ", text.translate(_PRINT)))
     begins = listed.number == 1 and not listed.is_blacks
     moves = [word for word in listed.moves if word not in _WRITTEN and not _NAG.fullmatch(word)]
     moves = [text] if san.looks_like_move(text) else moves
-    if not moves or not _has_form(moves[0]):
-        return _read_inside(text, free, *moves[:1])
+    if not moves:
+        raise RequestError(_no_text(text))
     if free and position is None and not begins:
         raise RequestError("the position on the board breaks the rules, so it has no moves")
     start = Position() if begins or position is None else position.copy()
@@ -169,7 +170,7 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Data:
 def _said_by(address: str) -> str:
     """What an address holds: itself, with a position, or the moves in it, from the start of a game; or RequestError."""
     address = re.sub(r"\s+", "_", address)
-    if positions.take_position([address]) or _FEN.search(_in_blanks(address)):
+    if _inside(address):
         return address
     if not (found := _MOVES_THERE.search(address)):
         raise RequestError(_NOT_FETCHED)
@@ -182,19 +183,14 @@ def _in_blanks(text: str) -> str:
     return re.sub(r"[_+\s]+", " ", unquote(text).replace("\\/", "/"))
 
 
-def _has_form(word: str) -> bool:
-    """Whether a word is meant as a move, though perhaps to a square that is not there."""
-    try:
-        return san.read_request(word) is not None
-    except san.MoveRejected as rejection:
-        return rejection.refusal is not None
+def _inside(text: str) -> list[str]:
+    """The position that stands somewhere in a text, as in markup or data; none where there is none."""
+    found = _FEN.search(_in_blanks(text))
+    return [found[0]] if found else []
 
 
-def _read_inside(text: str, free: bool, word: str | None = None) -> Data:
-    """The position that stands somewhere in a text, as in markup or data; else RequestError, which names the word."""
-    if found := _FEN.search(_in_blanks(text)):
-        return _read_position([found[0]], free)
-    raise RequestError(f"'{abridged(word or text, _MAX_SHOWN)}' is none of what is read here: {_READS}")
+def _no_text(text: str) -> str:
+    return f"'{abridged(text, _MAX_SHOWN)}' is none of what is read here: {_READS}"
 
 
 def read_game(content: bytes, number: int = 1) -> Data:
@@ -216,31 +212,13 @@ def _read_pgn(text: str, free: bool) -> Data:
     if source is None or not (source.moves or source.fault or source.tags.get("FEN")):
         if text.startswith("["):
             raise RequestError("the PGN has no game with a move")
-        return _read_inside(text, free)
+        if inside := _inside(text):
+            return _read_position(inside, free)
+        raise RequestError(_no_text(text))
     game = _game_of(source)
     if game["fault"]:
         raise RequestError(f"line {source.line}: {game['fault']}")
     return _read("pgn", game, listed=listed)
-
-
-def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The evaluation before the first of the moves, coordinates, and after each; raises IllegalMoveError.
-
-    Of each position the score and the expected score of White, and the net centipawns of each term that is not zero.
-    """
-    current = start.copy()
-    points = [_point(current, evaluation)]
-    for move in moves:
-        current.push_uci(move)
-        points.append(_point(current, evaluation))
-    return points
-
-
-def _point(position: Position, evaluation: Evaluation) -> dict[str, Any]:
-    explanation = evaluation.explain(position.record)
-    nets = {line.name: line.net for line in explanation.lines if line.net}
-    scores = {"score_cp": explanation.score_white, "expected_score": explanation.expected_score}
-    return {"fen": position.fen(), **scores, "terms": nets}
 
 
 def _positions_in(text: str) -> list[str]:
@@ -279,6 +257,8 @@ def _played(start: Position, texts: list[str]) -> Data:
         try:
             move = san.read_move(current, text)
         except san.MoveRejected as rejection:
+            if rejection.refusal is None and number == 1:
+                raise RequestError(_no_text(text)) from rejection
             if len(texts) == 1:
                 raise
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection

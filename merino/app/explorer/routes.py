@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import chess.engine
 import numpy as np
 
 from merino.app.explorer import guard, tasks, tree
 from merino.app.explorer.channel import Message
-from merino.app.explorer.games import SIGNS, course_of, pgn_of, read_game, read_text
+from merino.app.explorer.games import SIGNS, pgn_of, read_game, read_text
 from merino.app.explorer.state import JUDGE, MAX_OFFSET, MAX_TEXT, Fields, RequestError, ServerState
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
@@ -26,10 +27,12 @@ from merino.eval.linear.weights import active_file
 from merino.formats.pgn_games import headers_of, list_games
 from merino.learn.judging import load_record
 from merino.learn.procedure import RECORD_NAME, use_weights
-from merino.study import annotation, claims, reporting, text, verdicts
+from merino.match import engines
+from merino.study import annotation, claims, judge, reporting, text, verdicts
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
+MAX_SCORE = 10**6  # of a line that is sent: centipawns, moves to mate or plies of depth
 
 _LEVELS = [level and level.elo for level in map(strength.at_level, range(strength.FULL_LEVEL + 1))]
 
@@ -43,7 +46,6 @@ def start(_: Fields, state: ServerState) -> Message:
         "file": None if state.games is None else state.games.name,  # of games, listed by GET /api/games
         "free": state.first_is_free,  # whether it is a position that breaks the rules
         "signs": SIGNS,  # of moves, by their numbers
-        "grades": [asdict(grade) for grade in annotation.GRADES],  # of moves by what they lose, the worst first
         "levels": _LEVELS,  # the Elo of each level to play at, None for full strength
     }
 
@@ -56,6 +58,8 @@ def explain(fields: Fields, state: ServerState) -> Message:
         return _described(reporting.report_setup(setup, evaluation), setup.record, evaluation, second)
     position = fields.position()
     report = _described(reporting.report_position(position, evaluation), position.record, evaluation, second)
+    opening = known_openings.opening_of(position)
+    report = {**report, "opening": opening and {"eco": opening.eco, "name": opening.name}}
     return {**report, "tables": in_words(state.tables, position)} if state.tables else report
 
 
@@ -92,12 +96,6 @@ def pgn_text(fields: Fields, _: ServerState) -> Message:
     return {"text": pgn_of(fen, tags, fields.parts("moves"), fields.text("comment", ""), commands)}
 
 
-def opening(fields: Fields, _: ServerState) -> Message:
-    """POST /api/opening: the name of the opening of a game; nulls if it has none."""
-    found = known_openings.opening_of(fields.position())
-    return {"eco": found and found.eco, "name": found and found.name}
-
-
 def list_file(fields: Fields, state: ServerState) -> Message:
     """GET /api/games: some games of the file on the command line, from the offset `at`."""
     at = fields.number("at", 0, MAX_OFFSET) or 0
@@ -125,12 +123,6 @@ def game(fields: Fields, state: ServerState) -> Message:
     return read_game(content, fields.number("number", 1, MAX_OFFSET) or 1)
 
 
-def course(fields: Fields, state: ServerState) -> Message:
-    """POST /api/course: the evaluation of each position of a game."""
-    evaluation, moves = fields.evaluation(state.evaluations), fields.take("moves", list[str])
-    return {"points": course_of(Position(fields.text("fen")), moves, evaluation)}
-
-
 def compare(fields: Fields, state: ServerState) -> Message:
     """POST /api/compare: a position under two evaluations, or two moves in it."""
     if fields.has("first_move"):
@@ -149,10 +141,13 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
     evaluation, position = fields.evaluation(state.evaluations), fields.position()
     one, other = (san.read_move(position, fields.text(name)) for name in ("first_move", "second_move"))
     nodes = fields.number("nodes", 1, MAX_NODES)
+    known = [_line_in(position, part) for part in fields.parts("lines")]
+    if known and [line.pv[0] for line in known] != [one, other]:
+        raise RequestError("'lines' are not those of the two moves")
     found = verdicts.Judgement(())
     with state.judging(fields, is_forgetful=True) as judging:
         if nodes:
-            found = verdicts.of_two(position, one, other, judging, limits.Limits(nodes=nodes))
+            found = verdicts.of_two(position, one, other, judging, limits.Limits(nodes=nodes), known)
         report = reporting.report_moves(position, [one, other], evaluation, found.lines, judging)
     first, second = report.moves
     change = static.difference(first.change, second.change)
@@ -163,6 +158,43 @@ def _two_moves(fields: Fields, state: ServerState) -> Message:
         "why": list(found.sentences),
         "claims": schema.plain(found.claims),
     }
+
+
+def _line_in(position: Position, fields: Fields) -> limits.Line:
+    """A line of a position that a search of the page has found: `moves`, `depth` and the `score` of /ws/search."""
+    moves, score = position.copy().push_all(fields.take("moves", list[str])), fields.part("score")
+    cp, mate = (score.number(name, -MAX_SCORE, MAX_SCORE) for name in ("cp", "mate"))
+    if not moves or (cp is None) == (not mate):
+        raise RequestError("a line needs 'moves', and a 'score' with 'cp' or 'mate'")
+    sign = 1 if position.side == WHITE else -1
+    given = chess.engine.Mate(sign * mate) if mate else chess.engine.Cp(sign * (cp or 0))
+    found = limits.Score(engines.centipawns(given))
+    return limits.Line(fields.number("depth", 0, MAX_SCORE) or 0, 0, 1, found, "", 0, 0, 0, 0, tuple(moves))
+
+
+def loss(fields: Fields, state: ServerState) -> Message:
+    """POST /api/loss: what the last of the moves gives away, by lines of a search: `before` it and `after` it."""
+    after = fields.position()
+    if not after.moves:
+        raise RequestError("there is no move that could give something away")
+    before = after.copy()
+    move = before.pop()
+    with state.judging(fields) as judging:
+        better, own = (
+            _verdict_in(each, fields.part(name), judging) for each, name in ((before, "before"), (after, "after"))
+        )
+        lost = annotation.loss_of(before, move, better, own, judging)
+    grade = annotation.grade_of(lost)
+    return {"loss": lost, "grade": grade and asdict(grade)}
+
+
+def _verdict_in(position: Position, fields: Fields, judging: judge.Judge) -> annotation.MoveVerdict:
+    """The verdict on a position by such a line; the expected score as sent where the judge alone knows it."""
+    line, turn = _line_in(position, fields), position.side
+    expected = judging.expected(line.score) if turn == WHITE else 1 - judging.expected(line.score)
+    if judging.knows_chances:
+        expected = fields.part("score").take("expected_score", float)
+    return annotation.MoveVerdict(expected, line.score, turn, line.depth, line.pv)
 
 
 def threat(fields: Fields, state: ServerState) -> Message:
@@ -293,13 +325,12 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Message]], ...] = 
     ("POST", "/api/shapley", shapley),
     ("POST", "/api/read", read),
     ("POST", "/api/pgn/text", pgn_text),
-    ("POST", "/api/opening", opening),
     ("GET", "/api/games", list_file),
     ("POST", "/api/games", list_text),
     ("GET", "/api/game", game),
     ("POST", "/api/game", game),
-    ("POST", "/api/course", course),
     ("POST", "/api/compare", compare),
+    ("POST", "/api/loss", loss),
     ("POST", "/api/threat", threat),
     ("POST", "/api/line", line),
     ("GET", guard.BRINGS_NETS, weights),

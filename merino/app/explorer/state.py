@@ -377,6 +377,7 @@ def judge_name(evaluation: Evaluation) -> str:
 T = TypeVar("T")
 _WORDS = {
     bool: "true or false",
+    float: "a number",
     dict[str, Any]: "an object",
     dict[str, float]: "an object of numbers",
     dict[str, str]: "an object of texts",

@@ -29,7 +29,7 @@ from merino.eval.linear import family, phases, registry
 from merino.learn import fitting, judging, procedure, request
 from merino.match import games, prove, statistics
 from merino.match.players import OwnPlayer
-from merino.study import annotated_files, annotation, comments, judge, verdicts
+from merino.study import annotated_files, annotation, judge, verdicts
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -108,21 +108,21 @@ def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
 
 def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Report for each move of a game what it loses, as `merino annotate` does; from the ply `first` on, if given."""
-    start = Position(fields.text("fen"))
-    before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
+    current = Position(fields.text("fen"))
+    first = fields.number("first", 1, MAX_MOVES + 1) or 1
     limits = _limits(fields, Limits(nodes=DEFAULT_NODES))
-    moves, is_whole = fields.take("moves", list[str]), True
-    start.push_all(moves[:before])
-    current, done = start.copy(), list[annotation.AnnotatedMove]()
-    try:
-        with state.judging(fields, lambda: stop.is_set) as judging:
-            for annotated in annotation.annotate_moves(start, moves[before:], judging, lambda _: limits):
-                done.append(annotated)
-                say({"type": "move", "ply": before + len(done), **annotated_files.annotated_json(current, annotated)})
-                current.push(annotated.move)
-    except KeyboardInterrupt:
-        is_whole = False
-    return {"type": "done", "is_whole": is_whole, "account": list(comments.account(done))}
+    moves = fields.take("moves", list[str])
+    current.push_all(moves[: first - 1])
+    with suppress(KeyboardInterrupt), state.judging(fields, lambda: stop.is_set) as judging:
+        found = annotation.annotate_moves(current, moves[first - 1 :], judging, lambda _: limits)
+        for ply, annotated in enumerate(found, first):
+            said = annotated_files.annotated_json(current, annotated)
+            deeper = int(annotated.better is not annotated.before)  # than the search after its first move
+            lines = [_verdict_line(current, annotated.better, judging, deeper)]
+            current.push(annotated.move)
+            lines.append(_verdict_line(current, annotated.after, judging))
+            say({"type": "move", "ply": ply, **said, "lines": lines})
+    return {"type": "done"}
 
 
 def _limits(fields: Fields, otherwise: Limits) -> Limits:
@@ -160,6 +160,14 @@ def _line(position: Position, line: Line, judging: judge.Judge) -> dict[str, Any
         "names": [name for name, _ in named],
         "text": san.san_line(position.to_chess(stack=False), line.pv),
     }
+
+
+def _verdict_line(
+    position: Position, verdict: annotation.MoveVerdict, judging: judge.Judge, deeper: int = 0
+) -> dict[str, Any] | None:
+    """A verdict as a line of a search; None where the game is over."""
+    line = Line(verdict.depth + deeper, 0, 1, verdict.score, "", 0, 0, 0, 0, tuple(verdict.best))
+    return _line(position, line, judging) if line.pv else None
 
 
 def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:

@@ -160,7 +160,7 @@ function sample(each) {
 
 /**
  * A chart that draws itself again where its place changes. `read` gives what to draw: series of { name, points, colour,
- * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots, dashed or area. `choose` gets the
+ * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots or area. `choose` gets the
  * x that was pointed at.
  * @param {{ label: string, height: number, read: () => any, choose?: (x: number) => void }} options
  */

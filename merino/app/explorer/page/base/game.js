@@ -5,15 +5,15 @@ export const FILES = "abcdefgh";
 
 /**
  * A node: its move (none at the root), comment, NAGs, and what it comes from and leads to. `before` is the comment at the
- * beginning of a variation that it begins, `commands` what its own comment has for programs, by name, `score` what it
- * says of the position, and `known` what the search of the page has found there: { share, best, depth }.
+ * beginning of a variation that it begins, `commands` what its own comment has for programs, by name, and `score` what it
+ * says of the position. `known` and `verdict` are what the page has found of its position and of it.
  */
 const node = (
     parent,
     { san = "", uci = "", comment = "", nags = [], before = "", commands = {}, score = null } = {},
 ) => ({
     ...{ san, uci, comment, nags: [...nags], before, commands: { ...commands }, score },
-    known: null,
+    ...{ known: null, verdict: null },
     parent,
     children: [],
 });
@@ -44,6 +44,19 @@ function graft(start, moves) {
         for (const variation of move.variations ?? []) graft(parent, variation);
         parent = main;
     }
+}
+
+/** Let a tree know of its moves what another one knows of the same. */
+export function inherit(tree, from) {
+    for (const pairs = [[tree, from]]; pairs.length; ) {
+        const [node, { known, verdict, children }] = /** @type {any[]} */ (pairs.pop());
+        Object.assign(node, { known, verdict });
+        for (const child of node.children) {
+            const same = children.find(({ uci }) => uci === child.uci);
+            if (same) pairs.push([child, same]);
+        }
+    }
+    return tree;
 }
 
 /** The list of moves of a tree, as `grown` takes it. */
@@ -110,6 +123,10 @@ export function numbered(fen, plies, isFirst) {
     if (half % 2 && !isFirst) return "";
     return `${Number(full) + Math.floor(half / 2)}.${half % 2 ? ".." : ""}`;
 }
+
+/** Moves by their names, with numbers, that are made so many plies after a position. */
+export const textOf = (names, fen, plies) =>
+    names.map((name, at) => `${numbered(fen, plies + at, at === 0)} ${name}`.trim()).join(" ");
 
 /** The squares that a move in coordinates comes from and goes to. */
 export const squaresOf = (uci) => [uci.slice(0, 2), uci.slice(2, 4)];

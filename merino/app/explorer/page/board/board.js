@@ -2,6 +2,7 @@
 // as a bar next to it; and the dialog that asks what a pawn becomes.
 
 import { byId, h, placeByKey, replace, s } from "../base/dom.js";
+import { framed } from "../base/flow.js";
 import { number, percent } from "../base/words.js";
 import { FILES, boardOf, isWhite, nameOf, pieceAddress, squaresOf } from "../base/game.js";
 import { best, lineOf } from "../state/analysis.js";
@@ -11,7 +12,7 @@ const SMALL = 430; // pixels of width below which figures have one decimal and a
 const OUTLINE = 3; // how much wider than an arrow its outline is, both sides together
 const LAYERS = ["squares", "tints", "marks", "coordinates", "arrows", "shapes", "pieces", "values"];
 const SHAPES = /\b[GRYB](?:[a-h][1-8]){1,2}\b/g; // a colour, and a square or two, as PGN has them
-const ELSEWHERE = new Set(["clock", "lines", "opening", "play", "tab"]); // topics that change nothing on the board
+const ELSEWHERE = new Set(["clock", "lines", "play", "tab"]); // topics that change nothing on the board
 
 let svg, layers, cells;
 let pieces = new Map(); // by square: { letter, image }
@@ -65,7 +66,7 @@ export function makeBoard() {
     new ResizeObserver(followSize).observe(svg);
     layOut();
     listen(follow);
-    listenTo(["report", "preview", "view", "lines"], drawBar);
+    listenTo(["report", "preview", "view", "lines"], framed(drawBar));
 }
 
 function followSize() {

@@ -1,40 +1,15 @@
-// Below the board: back and forth, flip, and Merino's moves; and the switches above it.
+// Below the board: back and forth, and flip; and the switches above it.
 
 import { byId, keepFocus, segments } from "../base/dom.js";
 import { changeDetector, showError } from "../base/flow.js";
-import { Work } from "../base/server.js";
 import { whyNoGame } from "../board/free.js";
-import {
-    START,
-    changed,
-    goTo,
-    isUnaided,
-    listen,
-    play,
-    question,
-    setFree,
-    setGame,
-    state,
-    ways,
-} from "../state/store.js";
+import { START, changed, goTo, listen, setFree, setGame, state, ways } from "../state/store.js";
 import { askToPlay } from "./play.js";
 
-const MOVE_MS = 1000;
 const MODES = [
     ["game", "Game", "Legal moves only"],
     ["free", "Free", "Place pieces freely"],
 ];
-
-const thinking = new Work("/ws/play", { done: (message) => message.best && play(message.best), ended: () => draw() });
-
-const canMove = () => !thinking.isRunning && !isUnaided() && Boolean(state.report?.moves.length);
-
-/** Let Merino make the next move at full strength. */
-function answer() {
-    if (!canMove() || state.mode !== "game") return;
-    thinking.begin({ ...question(), free: false, movetime: MOVE_MS });
-    draw();
-}
 
 export const undo = () => goTo(state.at - 1);
 export const redo = () => goTo(state.at + 1);
@@ -75,9 +50,8 @@ function draw() {
     const { at, moves } = state;
     const isDisabled = { first: !at, undo: !at, redo: at === moves.length, last: at === moves.length };
     keepFocus(byId("game-controls"), () => {
-        for (const [id, is] of Object.entries({ ...isDisabled, "let-move": !canMove() })) byId(id).disabled = is;
+        for (const [id, is] of Object.entries(isDisabled)) byId(id).disabled = is;
     });
-    byId("let-move").firstChild.data = thinking.isRunning ? "Thinking" : "Let Merino move";
 }
 
 const ACTIONS = {
@@ -87,7 +61,6 @@ const ACTIONS = {
     last: () => goTo(state.moves.length),
     flip,
     new: () => setGame({ fen: START }),
-    "let-move": answer,
     play: askToPlay,
 };
 
@@ -96,10 +69,7 @@ export function makeControls() {
     drawSwitches();
     draw();
     listen((topics) => {
-        if (topics.has("mode") || topics.has("moves")) {
-            byId("hint").textContent = "";
-            thinking.drop();
-        }
+        if (topics.has("mode") || topics.has("moves")) byId("hint").textContent = "";
         if (topics.has("mode") || topics.has("report")) drawSwitches();
         if (["moves", "mode", "report", "play"].some((topic) => topics.has(topic))) draw();
     });

@@ -6,8 +6,8 @@ import { percent, shortName, thousands, withMinus } from "../base/words.js";
 import { compilingText, explainLine } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { lineMoves, linePlace } from "../board/lines.js";
-import { NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
-import { SHOWN, listenTo, playLine } from "../state/store.js";
+import { NONE, choose, found, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
+import { SHOWN, listenTo, playLine, position, question } from "../state/store.js";
 import { catalogue, evaluations, onCatalogue } from "./weights.js";
 
 const SHOWN_PLIES = 24; // of a line, as far as there is room
@@ -24,30 +24,29 @@ class Row {
     /** @type {any} */
     drawn = null; // the one that its moves are of
     /** @type {any} */
-    asked = null; // the search that it is of
-    key = null; // the same as text
+    asked = null; // the position that it is of
+    key = ""; // the same as text
     score = h("b.line-score");
     share = h("span.line-share.faint", { title: "White's expected score" });
     reasons = h("p.line-reasons");
 
-    constructor(search) {
-        this.search = search;
+    constructor() {
         const shown = () => ({ asked: this.asked, moves: shownMoves(this.drawn) });
         this.moves = linePlace(shown, (plies) => this.#play(plies));
         this.box = h("li", this.score, this.share, this.moves, this.reasons);
-        this.box.addEventListener("pointerleave", () => this.key === this.search.key && this.show(this.line));
+        this.box.addEventListener("pointerleave", () => this.key === position() && this.show(this.line));
     }
 
     show(line) {
         this.line = line;
-        const isCurrent = this.key === this.search.key;
+        const isCurrent = this.key === position();
         const isDrawn = isCurrent && isSame(line, this.drawn);
         if (isCurrent && !isDrawn && this.box.matches(":hover, :focus-within")) return;
         this.score.textContent = withMinus(line.score.text);
         this.share.textContent = percent(line.score.expected_score);
         if (isDrawn) return;
-        Object.assign(this, { asked: this.search.asked, key: this.search.key, drawn: line });
-        const { fen, moves } = this.search.asked;
+        const { fen, moves } = question();
+        Object.assign(this, { asked: { fen, moves }, key: position(), drawn: line });
         replace(this.moves, lineMoves(line.names.slice(0, SHOWN_PLIES), fen, moves.length));
         this.#say(""); // its reasons are those of other moves
         clearTimeout(this.timer);
@@ -55,7 +54,7 @@ class Row {
     }
 
     #play(plies) {
-        if (!this.search.isCurrent(this.key)) return;
+        if (this.key !== position()) return;
         const { moves, names } = this.drawn;
         playLine(moves.slice(0, plies).map((uci, ply) => ({ uci, san: names[ply] })));
     }
@@ -74,11 +73,13 @@ class Row {
 /** @type {Row[][]} */
 const rows = searches.map(() => []);
 
+const shownLines = (lines) => (settings.isOn ? lines.slice(0, settings.lines) : []);
+
 function drawLines({ search, choice }, index) {
     const list = byId(`lines-${choice}`);
     const own = rows[index];
-    const lines = settings.isOn ? search.found.slice(0, settings.lines) : [];
-    while (own.length < lines.length) own.push(new Row(search));
+    const lines = shownLines(choice === "by" ? found() : search.found);
+    while (own.length < lines.length) own.push(new Row());
     lines.forEach((line, at) => own[at].show(line));
     const title = list.previousElementSibling;
     title.hidden = settings.beside === NONE;
@@ -98,7 +99,7 @@ function nameOf(id) {
 function statusText() {
     if (!settings.isOn) return "off";
     const reason = idleReason();
-    const line = best();
+    const [line] = searches[0].search.lines;
     const compiling = compilingText();
     const speed = line ? `, ${thousands(Math.round(line.nps / 1000))} thousand nodes a second` : "";
     const found = compiling || (line && `depth ${line.depth}${reason === null ? speed : ""}`);
@@ -107,7 +108,7 @@ function statusText() {
 }
 
 function showBestMoves() {
-    const lines = settings.arrows && settings.isOn ? searches[0].search.found.slice(0, settings.lines) : [];
+    const lines = settings.arrows ? shownLines(found()) : [];
     const loss = (line) => Math.abs(line.score.expected_score - lines[0].score.expected_score);
     const good = lines.filter((line) => line.moves.length && loss(line) < MIN_SHARE);
     const arrow = (line, at) => ({ uci: line.moves[0], kind: "best", share: 1 / (1 + at) });

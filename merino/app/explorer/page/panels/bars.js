@@ -12,7 +12,7 @@ import { WAYS, changed, isReported, listen, listenTo, question, shown, shownValu
 const ORDER = "kqrbnp";
 const MAX_PAWNS = 10; // pawns at the end of the scale
 const ERRORS = [8, 2]; // centipawns: the first answer comes at once, the second within a second or so
-const OF_NO_VALUE = ["moves", "lines", "arrows", "clock", "opening"]; // topics that change no value
+const OF_NO_VALUE = ["moves", "lines", "arrows", "clock"]; // topics that change no value
 
 /** Put the Shapley values of an answer into the report they belong to. */
 function take(report, answer) {

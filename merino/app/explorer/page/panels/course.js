@@ -3,52 +3,32 @@
 
 import { chart } from "../base/chart.js";
 import { byId, h, replace } from "../base/dom.js";
-import { reportError, say } from "../base/flow.js";
-import { capital, percent, withMinus } from "../base/words.js";
-import { numbered, sideAfter } from "../base/game.js";
-import { Work, post } from "../base/server.js";
-import { isLooked, judged, knownOf, onLook } from "../state/analysis.js";
-import { listen, state, goTo, isUnaided, playLine, wholeGame } from "../state/store.js";
+import { afterPress, changeDetector, framed, say } from "../base/flow.js";
+import { capital, percent, plural, withMinus } from "../base/words.js";
+import { numbered, sideAfter, textOf } from "../base/game.js";
+import { Work } from "../base/server.js";
+import { isLooked, judgeNow, judged, keepLines, knownOf, note, onLook, verdictOf } from "../state/analysis.js";
+import { changed, listen, state, goTo, isUnaided, playLine, wholeGame } from "../state/store.js";
 import { proofs, unfolding } from "./verdict.js";
 
 const FIRST_NODES = 2000; // a move, searched without being asked
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
+const MAX_BETTER = 8; // plies of the better line
+const KINDS = { inaccuracy: "inaccuracies", mistake: "mistakes", blunder: "blunders" };
 const TOPICS = ["report", "tab", "weights", "judge"]; // with which the course may be another
 
-/** @type {{key: string, points: any[]}} */
-let course = { key: "", points: [] };
+let followed = ""; // the game whose course is shown, as text
 let isDue = false; // whether moves of the course are to be searched, once that helps nobody who plays
 let draw = () => {};
 let isShown = () => false;
 let graph;
 
-const work = new Work("/ws/annotate", {
-    heard: (message) => {
-        annotation.found.set(message.ply, message);
-        if (!isShown() || !graph.checkVisibility()) return;
-        graph.redraw();
-        byId("annotate-state").textContent = stateText();
-    },
-    done: (message) => {
-        annotation.account = isWhole ? message.account : [];
-        say(annotation.account.join(" "));
-    },
-    ended: endAnnotating,
-});
+export const work = new Work("/ws/annotate", { heard: take, ended: endAnnotating });
 
-/** `found` has what the server says of each move, by ply; `account` is a sentence for each side. */
-export const annotation = {
-    found: new Map(),
-    account: [],
-    get isWorking() {
-        return work.isRunning;
-    },
-};
-
-let conditionsSearched = ""; // the start and the evaluation of what was searched
-/** @type {string[]} */
-let searched = []; // its moves
-let isWhole = true; // whether the search began at the first move
+let by = ""; // who judges in it
+let start = ""; // where its game begins
+/** @type {any[]} */
+let line = []; // its moves
 let deepest = 0; // the nodes a move that were asked for, until all moves have been searched so
 
 /**
@@ -56,98 +36,97 @@ let deepest = 0; // the nodes a move that were asked for, until all moves have b
  * those before where a deeper search of the same game has not ended.
  */
 function annotate(wanted, onlyNew = false) {
-    const { moves, ...conditions } = judged(wholeGame());
     keepCommon();
-    if (!onlyNew) annotation.found.clear();
-    conditionsSearched = JSON.stringify(conditions);
-    searched = moves;
-    if (annotation.found.size === moves.length) return;
-    annotation.account = [];
     deepest = onlyNew ? Math.max(wanted, deepest) : wanted;
-    isWhole = annotation.found.size === 0;
-    work.begin({ ...conditions, moves, nodes: deepest, first: annotation.found.size + 1 });
+    const first = onlyNew ? state.moves.findIndex((node) => !isSearched(node)) : 0;
+    if (first < 0) return;
+    [by, start, line] = [judgeNow(), state.fen, state.moves];
+    work.begin({ ...judged(wholeGame()), nodes: deepest, first: first + 1 });
     draw();
 }
 
-/** Forget, and search no longer, what is not of the game on the board. */
+const isSearched = (node) => verdictOf(node)?.nodes >= deepest;
+
+/** Search no longer what is not of the game on the board, nor by others than who judges now. */
 function keepCommon() {
-    const { moves, ...conditions } = judged(wholeGame());
-    const isSame = JSON.stringify(conditions) === conditionsSearched;
-    const differs = moves.findIndex((move, index) => move !== searched[index]);
-    const common = isSame ? (differs < 0 ? moves.length : differs) : 0;
-    if (common < searched.length) work.drop();
-    if (common === 0) deepest = 0;
-    if (common < Math.max(searched.length, moves.length)) annotation.account = [];
-    for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
-    searched = searched.slice(0, common);
+    if (by === judgeNow() && line.every((node, ply) => node === state.moves[ply])) return;
+    work.drop();
+    if (by !== judgeNow() || start !== state.fen || line[0]?.uci !== state.moves[0]?.uci) deepest = 0;
+}
+
+/** Take what the server says of a move. */
+function take({ ply, lines, loss, grade, mistake, claims, after }) {
+    const node = line[ply - 1];
+    if (!node || by !== judgeNow()) return;
+    [node.parent, node].forEach((each, at) => lines[at] && keepLines(each, [lines[at]]));
+    note(node, lines, { loss, grade, mistake, claims, after, nodes: deepest });
+    changed("lines");
 }
 
 function endAnnotating() {
     work.drop();
     deepest = 0;
     draw();
-}
-
-const key = () => JSON.stringify(wholeGame());
-
-async function askCourse() {
-    const wanted = key();
-    if (course.key === wanted || state.mode !== "game") return;
-    try {
-        const { points } = await post("/api/course", wholeGame());
-        if (wanted !== key() || course.key === wanted) return; // the same may have been asked for twice
-        course = { key: wanted, points };
-        isDue = true;
-        keepCommon();
-        searchDue();
-        draw();
-    } catch (error) {
-        reportError(error);
-    }
+    if (isShown()) say(account().join(" "));
 }
 
 /** Search the new moves of the course; those of a game that is played once it is over, or of an exercise that is solved. */
 function searchDue() {
-    if (!isDue || state.mode === "free" || course.key !== key() || !isLooked() || isUnaided()) return;
+    if (!isDue || state.mode === "free" || !isLooked() || isUnaided()) return;
     isDue = false;
     annotate(FIRST_NODES, true);
 }
 
-const titleOf = (move) => `${numbered(state.fen, move.ply - 1, true)} ${move.san}${move.grade.sign}`;
-const searchedMoves = () => [...annotation.found.values()].sort((a, b) => a.ply - b.ply);
+/** The moves that something is found of: each with the verdict on it, its ply and how it is written. */
+const searchedMoves = () =>
+    state.moves.flatMap((node, at) => {
+        const verdict = verdictOf(node);
+        const title = `${numbered(state.fen, at, true)} ${node.san}${verdict?.grade?.sign ?? ""}`;
+        return verdict?.loss === undefined ? [] : { ...verdict, node, ply: at + 1, title, verdict };
+    });
 const mistakes = () => searchedMoves().filter((move) => move.grade);
 
-/** White's chances after so many plies: by the search of the board, by that of the game, or as a comment has them. */
-function shareAt(ply) {
-    const node = state.moves[ply - 1] ?? state.root,
-        { found } = annotation;
-    const [before, after] = [found.get(ply + 1)?.before, found.get(ply)?.after];
-    return knownOf(node)?.share ?? (after ?? before ?? node.score)?.expected_score;
-}
+/** The score after a move: of the best search, of the end of the game, or as a comment has it. */
+const scoreOf = (node) => knownOf(node)[0]?.score ?? verdictOf(node)?.after ?? node.score;
+
+/** White's chances after so many plies, as far as they are known. */
+const shareAt = (ply) => scoreOf(state.moves[ply - 1] ?? state.root)?.expected_score;
 
 /** White's chances by search after each ply, in percent, as far as they are known. */
 const searchedPoints = () =>
     [state.root, ...state.moves].map((_, ply) => [ply, 100 * shareAt(ply)]).filter(([, share]) => !Number.isNaN(share));
 
+/** A sentence for each side, once all moves are searched: its mistakes, and what it gives away a move. */
+function account() {
+    const all = searchedMoves();
+    if (!all.length || all.length < state.moves.length) return [];
+    return ["White", "Black"].map((side) => {
+        const own = all.filter(({ ply }) => sideAfter(state.fen, ply - 1) === side.toLowerCase());
+        const counts = Object.entries(KINDS).map(([kind, names]) =>
+            plural(own.filter((move) => move.grade?.name === kind).length, kind, names),
+        );
+        const mean = own.reduce((sum, { loss }) => sum + loss, 0) / Math.max(1, own.length);
+        return `${side}: ${counts.join(", ")}; loses ${percent(mean, 1)} of a point a move.`;
+    });
+}
+
 function chances() {
-    const points = course.points.map((point, ply) => [ply, 100 * point.expected_score]);
+    const ends = [0, Math.max(1, state.moves.length)];
     return [
-        { points: points.map(([ply]) => [ply, 50]), colour: "var(--faint)" },
-        { name: "By the evaluation alone", points, colour: "var(--soft)", kind: "dashed" },
+        { points: ends.map((ply) => [ply, 50]), colour: "var(--faint)" },
         { name: "By search", points: searchedPoints(), colour: "var(--ink)", kind: "area" },
     ];
 }
 
-function mark(move) {
-    const { ply, san, grade, after, loss } = move;
-    const isNamed = annotation.found.size < MAX_NAMED || grade.name !== "inaccuracy";
+function mark({ node, ply, grade, loss, title }) {
+    const isNamed = state.moves.length < MAX_NAMED || grade.name !== "inaccuracy";
     return {
         x: ply,
-        y: 100 * after.expected_score,
+        y: 100 * scoreOf(node).expected_score,
         kind: grade.name,
         below: sideAfter(state.fen, ply - 1) === "white",
-        text: isNamed ? `${san}${grade.sign}` : "",
-        title: `${titleOf(move)} ${grade.name}, ${percent(loss, 1)} lost`,
+        text: isNamed ? `${node.san}${grade.sign}` : "",
+        title: `${title} ${grade.name}, ${percent(loss, 1)} lost`,
     };
 }
 
@@ -172,56 +151,80 @@ function makeChances() {
     });
 }
 
-const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
+const stateText = () => (work.isRunning ? `${state.moves.filter(isSearched).length} of ${state.moves.length}` : "");
 
-/** Go to the position in which the line of a claim begins, and play so many of its moves. */
-function playProof({ fen }, steps) {
-    goTo(course.points.findIndex((point) => point.fen === fen));
+/** Go to the position in which the line of a claim begins, before the move at this ply or after it, and play the steps. */
+function playProof(ply, { fen }, steps) {
+    goTo(sideAfter(fen, 0) === sideAfter(state.fen, ply) ? ply : ply - 1);
     playLine(steps);
 }
 
 /** Why a move is a mistake, which unfolds what proves it. */
-function whyMistake({ mistake, claims }) {
+function whyMistake({ mistake, claims }, ply) {
     const said = withMinus(capital(mistake.text));
     if (!claims.length) return h("div.note", { "data-mistake": mistake.kind }, said);
     const { box, summary } = unfolding(".note", { "data-mistake": mistake.kind, title: "What proves it" }, () =>
-        proofs(claims, playProof),
+        proofs(claims, (claim, steps) => playProof(ply, claim, steps)),
     );
     summary.textContent = said;
     return box;
 }
 
+/** What is said of a mistake, part by part. */
+function wordsFor({ node, grade, loss, title, ply, mistake }) {
+    const words = ({ text, expected_score: share }) => `${text} (${percent(share)})`;
+    const [better] = knownOf(node.parent);
+    const [from, to] = [better.score, scoreOf(node)].map(words);
+    return [
+        title,
+        ` ${grade.name}, ${percent(loss, 1)} lost`,
+        `White's score and chances: from ${from} to ${to}`,
+        `Better: ${textOf(better.names.slice(0, MAX_BETTER), state.fen, ply - 1)}`,
+        mistake?.text,
+    ];
+}
+
 function mistakeItem(move) {
-    const { grade, better, mistake, before, after, ply, loss } = move;
-    const words = (position) => `${position.text} (${percent(position.expected_score)})`;
-    const line = (text) => h("div.note", withMinus(text));
+    const { grade, ply, mistake, verdict } = move;
+    const [title, lost, scores, better] = wordsFor(move).map((text) => text && withMinus(text));
+    if (mistake) verdict.why ??= whyMistake(verdict, ply); // the same element: it may be unfolded
     return h(
         "li",
-        h(`button.plain.strong.${grade.name}`, { onclick: () => goTo(ply) }, h(`i.${grade.name}`), titleOf(move)),
-        ` ${grade.name}, ${percent(loss, 1)} lost`,
-        mistake && whyMistake(move),
-        line(`White's score and chances: from ${words(before)} to ${words(after)}`),
-        better.line && line(`Better ${better.text}: ${better.line}`),
+        h(`button.plain.strong.${grade.name}`, { onclick: () => goTo(ply) }, h(`i.${grade.name}`), title),
+        lost,
+        verdict.why,
+        h("div.note", scores),
+        h("div.note", better),
     );
 }
 
+const areMistakesNew = changeDetector();
+
 /** Show the course of the game on the board. */
 export function drawCourse() {
-    const { isWorking, account } = annotation;
-    byId("annotate").textContent = isWorking ? "Stop" : "Search deeper";
-    byId("annotate").classList.toggle("on", isWorking);
+    byId("annotate").textContent = work.isRunning ? "Stop" : "Search deeper";
+    byId("annotate").classList.toggle("on", work.isRunning);
+    drawFound();
+}
+
+/** Show what is found of its moves by now. */
+function drawFound() {
     byId("annotate-state").textContent = stateText();
-    byId("course-account").textContent = account.join(" ");
-    replace(byId("mistakes"), mistakes().map(mistakeItem));
+    byId("course-account").textContent = account().join(" ");
+    const found = mistakes();
+    const show = () => replace(byId("mistakes"), found.map(mistakeItem));
+    if (areMistakesNew(followed, found.map(wordsFor))) afterPress(byId("mistakes"), show);
     followCourse();
 }
 
+const followFound = framed(() => isShown() && graph.checkVisibility() && drawFound());
+
 /** The move that the graph is at, and the chances after it, for those who listen. */
 function valueText() {
-    const found = annotation.found.get(state.at);
-    const share = shareAt(state.at) ?? course.points[state.at]?.expected_score;
+    const found = searchedMoves().find(({ ply, grade }) => grade && ply === state.at);
+    const share = shareAt(state.at);
     const move = state.at ? `${numbered(state.fen, state.at - 1, true)} ${state.moves[state.at - 1].san}` : "Start";
-    const name = found?.grade ? `${titleOf(found)} ${found.grade.name}` : move;
+    const name = found ? `${found.title} ${found.grade.name}` : move;
     return share === undefined ? name : `${name}, White's chances ${percent(share)}`;
 }
 
@@ -238,18 +241,16 @@ export function makeCourse(redraw, isOpen) {
     makeChances();
     byId("game-course").prepend(graph);
     byId("annotate").onclick = () =>
-        annotation.isWorking ? endAnnotating() : annotate(Number(byId("annotate-nodes").value));
+        work.isRunning ? endAnnotating() : annotate(Number(byId("annotate-nodes").value));
     draw = redraw;
     listen((topics) => {
-        if (topics.has("moves") && annotation.isWorking) {
+        if ((topics.has("moves") || topics.has("judge")) && work.isRunning) {
             keepCommon(); // others may be on the board
-            isDue ||= !annotation.isWorking; // and those of before come back later
+            isDue ||= !work.isRunning; // and those of before come back later
         }
-        if (topics.has("judge")) {
-            keepCommon();
-            isDue = true;
-        }
+        if (topics.has("judge")) isDue = true;
         if (!isShown()) return;
+        if (topics.has("lines")) followFound();
         if (TOPICS.some((topic) => topics.has(topic))) follow(topics.has("tab"));
         searchDue();
     });
@@ -259,7 +260,12 @@ export function makeCourse(redraw, isOpen) {
 /** Show the course of the game that is on the board now; `isOpened` says that it is seen again. */
 function follow(isOpened) {
     const hasCourse = state.mode === "game" && state.moves.length > 0;
-    if (hasCourse && course.key !== key()) askCourse();
-    else if (isOpened || !hasCourse || !graph.checkVisibility()) draw();
+    const game = JSON.stringify(wholeGame());
+    if (hasCourse && game !== followed) {
+        followed = game;
+        isDue = true;
+        keepCommon();
+        draw();
+    } else if (isOpened || !hasCourse || !graph.checkVisibility()) draw();
     else followCourse();
 }

@@ -1,5 +1,4 @@
-// What learning found: errors and weights by step, the verdict, and the weights; and what pieces are worth in
-// the games that were opened, as `merino points` has it.
+// What learning found: errors and weights by step, the verdict, and the weights.
 
 import { COLOURS, chart } from "../base/chart.js";
 import { details, h, note, plainTable, tableRow } from "../base/dom.js";
@@ -95,43 +94,8 @@ export function learnedSections({ summary }) {
     ];
 }
 
-/** The mean score by balance of material, and the curve fitted to it. */
-function balanceData({ score_graph: { bins, alpha } }) {
-    const scores = bins.filter((bin) => bin.vectors).map((bin) => [bin.balance, bin.score]);
-    const curve = `1 / (1 + exp(\u2212${alpha.toFixed(3)} \u00d7 balance))`;
-    const series = [
-        { name: "Mean score of White", colour: COLOURS[0], kind: "dots", points: scores },
-        { name: curve, colour: COLOURS[1], points: bins.map((bin) => [bin.balance, bin.expected]) },
-    ];
-    return { series, y: [0, 1], xName: "balance of material, 1-3-3-5-9", yName: "score of White", yDigits: 1 };
-}
-
-const PIECES = { P: "Pawn", N: "Knight", B: "Bishop", R: "Rook", Q: "Queen" };
-const orDash = (value, text) => (value === null ? "\u2013" : text(value));
-
-/** What pieces are worth in the games: the table, and the score by balance of material. */
-export function pointSections(points, balanceChart) {
-    const row = ([letter, name]) => {
-        const interval = letter === "P" ? null : points.intervals[letter]; // a pawn is the unit
-        return tableRow(name, [
-            h("td.strong", orDash(points.values[letter], number)),
-            interval ? `${number(interval[0])} .. ${number(interval[1])}` : "",
-            orDash(points.other.values[letter], number),
-        ]);
-    };
-    const heads = ["Piece", "Value", "95% interval", "Drawn games as half a point"];
-    const of = `${plural(points.games, "game")}, ${thousands(points.vectors)} positions by material alone`;
-    const steepness = orDash(points.alpha, (alpha) => alpha.toFixed(3));
-    return [
-        plainTable("points", heads, Object.entries(PIECES).map(row)),
-        note(`${of}; a pawn is 100. Steepness ${steepness} a pawn.`),
-        balanceChart,
-    ];
-}
-
-/** The charts of what `read` gives: { record, steps, points }. */
+/** The charts of what `read` gives: { record, steps }. */
 export const chartsOf = (read) => ({
     errors: chart({ label: "Error by step", height: 210, read: () => errorData(read()) }),
     paths: chart({ label: "Weights by step", height: 230, read: () => pathData(read()) }),
-    balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(read().points) }),
 });

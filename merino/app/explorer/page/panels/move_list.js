@@ -1,22 +1,39 @@
 // The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
 
 import { byId, h, keepFocus, replace } from "../base/dom.js";
-import { afterPress } from "../base/flow.js";
+import { afterPress, framed } from "../base/flow.js";
 import { percent } from "../base/words.js";
 import { numbered, pathTo, promote, remove } from "../base/game.js";
-import { gradeOf, grades, knownOf, lossOf } from "../state/analysis.js";
-import { edit, goToNode, listen, redoEdit, state, undoEdit } from "../state/store.js";
+import { knownOf, verdictOf } from "../state/analysis.js";
+import { edit, goToNode, isUnaided, listen, redoEdit, state, undoEdit } from "../state/store.js";
 
 const GRADES = 6; // the signs from ! to ?!, of which a move has one, come before all others
 let signs = {}; // by their numbers
 const heading = h("b");
+const buttons = new Map(); // of the moves that are listed
 /** @type {any} */
 let commented = null; // the move that the comment is of which is being typed
 
-const signsOf = (move) => move.nags.map((nag) => signs[nag] ?? ` $${nag}`).join("") || (gradeOf(move)?.sign ?? "");
+const signsOf = (move) =>
+    move.nags.map((nag) => signs[nag] ?? ` $${nag}`).join("") || (verdictOf(move)?.grade?.sign ?? "");
 /** The clock after a move, or else the time that it took, without the hours where there are none. */
 const timeOf = ({ clk, emt }) => (clk ?? emt)?.replace(/^0+:0?(?=\d)/, "");
 const commentElement = (text) => (text ? h("span.comment", text) : null);
+
+function buttonOf(move, attributes) {
+    const made = h("button.plain", attributes, move.san + signsOf(move));
+    buttons.set(move, made);
+    return made;
+}
+
+/** Write the signs of the moves as they are by now, and what the move on the board gives away. */
+const showGrades = framed(() => {
+    for (const [move, { firstChild }] of buttons) {
+        const text = move.san + signsOf(move);
+        if (firstChild.data !== text) firstChild.data = text;
+    }
+    showGrade();
+});
 
 function moveElements(move, ply, isFirst) {
     const number = numbered(state.fen, ply, isFirst);
@@ -29,7 +46,7 @@ function moveElements(move, ply, isFirst) {
     return [
         commentElement(move.before),
         number ? h("span.number", number) : null,
-        h("button.plain", attributes, move.san + signsOf(move)),
+        buttonOf(move, attributes),
         timeOf(move.commands) ? h("span.note", timeOf(move.commands)) : null,
         commentElement(move.comment),
     ];
@@ -53,25 +70,27 @@ function variation(start, ply) {
     return h("span.variation", "(", moveElements(start, ply, true), rest, ")");
 }
 
-/** Say what the move on the board gives away, as far as the search of the page has found that. */
+/** Say what the move on the board gives away, as far as that is found. */
 function showGrade() {
-    const { node } = state,
-        loss = state.mode === "game" && node.parent ? lossOf(node) : null;
-    const name = (plies, san) => `${numbered(state.fen, plies, true)} ${san}`;
-    const better = loss && `, best ${name(state.at - 1, knownOf(node.parent)?.name)}`;
-    const grade = gradeOf(node)?.name;
-    const lost = `${grade ? `, ${grade}:` : ""} gives away ${loss ? `${percent(loss, 1)} of a point` : "nothing"}`;
-    byId("graded").textContent = loss === null ? "" : `${name(state.at - 1, node.san)}${lost}${better || ""}.`;
+    const { node } = state;
+    const { loss, grade } = (state.mode === "game" && node.parent && !isUnaided() && verdictOf(node)) || {};
+    const name = (san) => `${numbered(state.fen, state.at - 1, true)} ${san}`;
+    const [best] = loss ? knownOf(node.parent) : [];
+    const lost = `${grade ? `, ${grade.name}:` : ""} gives away ${loss ? `${percent(loss, 1)} of a point` : "nothing"}`;
+    const words = `${name(node.san)}${lost}${best ? `, best ${name(best.names[0])}` : ""}.`;
+    byId("graded").textContent = loss === undefined ? "" : words;
 }
 
 function drawHeading() {
-    heading.textContent = [state.label, state.opening].filter(Boolean).join(" \u00b7 ");
+    const { eco, name } = (state.mode === "game" && state.report?.opening) || {};
+    heading.textContent = [state.label, name && `${eco} ${name}`].filter(Boolean).join(" \u00b7 ");
     heading.hidden = !heading.textContent;
 }
 
 function draw() {
     const list = byId("move-list");
     drawHeading();
+    buttons.clear();
     replace(list, heading, commentElement(state.root.comment), following(state.root, 0, true));
     const now = list.querySelector("[aria-current]");
     if (now) list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
@@ -119,7 +138,6 @@ function takeComment(event) {
 
 export function makeMoveList(start) {
     signs = start.signs;
-    grades.push(...start.grades);
     for (const signed of signButtons()) signed.onclick = () => sign(Number(signed.dataset.nag));
     const comment = byId("comment");
     comment.oninput = () => {
@@ -137,8 +155,8 @@ export function makeMoveList(start) {
     byId("redo-edit").onclick = redoEdit;
     listen((topics) => {
         if (["moves", "mode", "play"].some((topic) => topics.has(topic))) draw();
-        if (["moves", "mode", "lines"].some((topic) => topics.has(topic))) showGrade();
-        else if (topics.has("opening")) drawHeading(); // it comes late: a move that is being clicked stays in its place
+        if (["moves", "mode", "lines"].some((topic) => topics.has(topic))) showGrades();
+        if (topics.has("report")) drawHeading();
     });
     draw();
 }

@@ -2,15 +2,15 @@
 // heat map of moves by terms. Two moves can be compared: both are searched, and their lines and terms set against each other.
 
 import { byId, columnHead, h, keepFocus, note, replace, tableBox, tableRow } from "../base/dom.js";
-import { framed, reportError } from "../base/flow.js";
+import { afterPress, framed, reportError } from "../base/flow.js";
 import { bySize, number, percent, spaced, thousands, tint, withMinus, worded } from "../base/words.js";
 import { compilingText, explainLine, onCompiling, post } from "../base/server.js";
-import { follow, ranking, searches, settings } from "../state/analysis.js";
+import { follow, found, lineOf, ranking, searches, sent, settings } from "../state/analysis.js";
 import { listenTo, play, playLine, preview, question, state } from "../state/store.js";
 import { proofs, unfolding } from "./verdict.js";
 import { sortHead } from "./terms.js";
 
-const NODES = 50000; // of the search of each of two moves
+const NODES = 50000; // of each search for why one of two moves is better
 const MIN_SHOWN = 0.05; // centipawns
 const MAX_SCALE = 120; // centipawns of the strongest colour
 const COMPARED_SCALE = 60; // the same where two moves are compared
@@ -21,6 +21,8 @@ let sort = { key: "search", up: true };
 let picked = []; // SAN of moves to compare
 /** @type {any} */
 let compared = null;
+let asked = ""; // the moves that were compared last, or are, and their scores
+let isComparing = false;
 /** @type {any} */
 let columns = []; // the terms shown
 let rows = new Map(); // by move: { row, tick, score, share }
@@ -28,12 +30,12 @@ let isShown = () => false;
 
 const [{ search }] = searches; // of every move while they are shown
 
-const foundOf = () => new Map(search.found.map((line) => [line.moves[0], line]));
+const linesByMove = () => new Map(found().map((line, at) => [line.moves[0], { ...line, rank: at + 1 }]));
 
 /** What a column sorts a move by. */
 function keyOf(move, found) {
     const own = {
-        search: found.get(move.uci)?.number ?? found.size + move.rank,
+        search: found.get(move.uci)?.rank ?? found.size + move.rank,
         san: move.san,
         change: move.change.change_cp,
     };
@@ -49,7 +51,7 @@ function ordered(found) {
 /** Write what the search has found into the table, and rank its rows; not under the pointer, nor around the focus. */
 const showFound = framed(() => {
     if (!isShown() || !rows.size) return;
-    const found = foundOf();
+    const found = linesByMove();
     for (const [uci, { score, share }] of rows) {
         const line = found.get(uci);
         score.textContent = withMinus(line?.score.text ?? "");
@@ -58,6 +60,8 @@ const showFound = framed(() => {
     }
     byId("search-state").textContent = stateOfSearch();
     byId("search-moves").textContent = ranking.isPaused ? "Search on" : "Stop the search";
+    byId("compared-search")?.replaceWith(searchedRow());
+    compare();
     const body = bodyOf();
     if (body.matches(":hover, :focus-within")) return;
     const order = ordered(found).map((move) => rows.get(move.uci).row);
@@ -70,28 +74,49 @@ function stateOfSearch() {
     return `depth ${line.depth}, ${thousands(Math.round(line.nodes / 1000))} thousand positions`;
 }
 
-/** What the server says of two moves in short notation; null, and an error shown, where it cannot compare them. */
-const compareMoves = (first, second) =>
-    post("/api/compare", {
-        ...question(),
-        judge: settings.by,
-        first_move: first,
-        second_move: second,
-        nodes: NODES,
-    }).catch((error) => {
-        reportError(error);
-        return null;
-    });
-
-async function pick(san, isPicked) {
+function pick(san, isPicked) {
     picked = isPicked ? [...picked, san].slice(-2) : picked.filter((each) => each !== san);
     for (const move of state.report.moves) rows.get(move.uci).tick.checked = picked.includes(move.san);
-    const wanted = picked;
     compared = null;
-    const found = picked.length === 2 ? await compareMoves(...picked) : null;
-    if (wanted !== picked) return;
-    compared = found;
+    asked = "";
+    replace(byId("moves-compared"));
+    compare();
+}
+
+/** The lines of the two picked moves; none while the search lacks one. */
+function pickedLines() {
+    const lines = picked.map((san) => lineOf(state.report.moves.find((move) => move.san === san)?.uci));
+    return lines.every(Boolean) ? lines : [];
+}
+
+/**
+ * Let the server say which of two moves is better, and why: by their lines in the search, again once these are others; by
+ * searches of its own where that search was stopped before it had any.
+ */
+async function compare() {
+    const lines = pickedLines();
+    const now = [picked, ...lines.map(({ score }) => score.text)].join();
+    const isDue = lines.length ? now !== asked : ranking.isPaused && !compared;
+    if (picked.length < 2 || isComparing || !isDue) return;
+    isComparing = true;
+    asked = now;
+    const [first_move, second_move] = picked;
+    const body = { ...question(), judge: settings.by, first_move, second_move, nodes: NODES, lines: lines.map(sent) };
+    const answer = await post("/api/compare", body).catch(reportError);
+    isComparing = false;
+    if (picked.join() === [first_move, second_move].join() && asked === now) {
+        const isSaid = `${compared?.why}` === `${answer?.why}`;
+        compared = answer ?? compared;
+        if (!isSaid) afterPress(byId("moves-compared"), showComparison);
+    }
+    compare();
+}
+
+/** Show it; what was unfolded stays so. */
+function showComparison() {
+    const [proof] = byId("moves-compared").getElementsByTagName("details");
     replace(byId("moves-compared"), comparison());
+    if (proof?.open) byId("moves-compared").querySelector("details").open = true;
 }
 
 const comparedRow = (title, values, digits, colour) => {
@@ -132,8 +157,14 @@ function comparison() {
         h("h3", `${b.san} instead of ${a.san}`),
         reasons.box,
         note(worded(`At once: ${summary.join(" ")}`)),
-        tableBox("Terms of both moves", ".plain-table", heads, h("tbody", terms), h("tfoot", whole)),
+        tableBox("Terms of both moves", ".plain-table", heads, h("tbody", searchedRow(), terms), h("tfoot", whole)),
     );
+}
+
+/** The scores of both moves by the search, as they are above. */
+function searchedRow() {
+    const scores = compared.moves.map(({ uci, score }) => withMinus((lineOf(uci)?.score ?? score)?.text ?? ""));
+    return tableRow("Score by search", [...scores, ""], { id: "compared-search" });
 }
 
 function headCell(key, title, kind) {
@@ -222,7 +253,7 @@ function draw() {
     if (!hasMoves) return;
     columns = changedTerms(report);
     const scale = scaleOf(report);
-    const made = ordered(foundOf()).map((move) => makeRow(move, scale));
+    const made = ordered(linesByMove()).map((move) => makeRow(move, scale));
     keepFocus(byId("moves-ranked"), () => {
         byId("move-table").tHead.replaceChildren(head());
         bodyOf().replaceChildren(...made);
@@ -242,6 +273,7 @@ export function makeMoves(_, isOpen) {
         if (topics.has("report")) {
             picked = [];
             compared = null;
+            asked = "";
         }
         follow();
         draw();

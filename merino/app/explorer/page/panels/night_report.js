@@ -29,23 +29,15 @@ let run = null; // what the server says of the one that it carries out
 let place = ""; // the usual folder
 let isAsked = false;
 let timer = 0;
-let by = "number"; // the field that the graphs go by
 const beginAsking = turns(); // of the server: only the last answer says how its run stands
 
 /** The points of a field, with half the width of its interval where it has one. */
-const points = (field, isChosen = (_) => true) =>
+const points = (field) =>
     night.generations
-        .filter((found) => found[field] !== null && isChosen(found))
-        .map((found) => [found[by], found[field], found[`${field}_error`] ?? 0]);
+        .filter((found) => found[field] !== null)
+        .map((found) => [found.number, found[field], found[`${field}_error`] ?? 0]);
 
-const line = (name, found, index, more = {}) => ({ name, colour: COLOURS[index], dots: true, points: found, ...more });
-const trials = (name, isKept, index) =>
-    line(
-        name,
-        points("elo", ({ kept }) => kept === isKept),
-        index,
-        { kind: "dots" },
-    );
+const line = (name, found, index) => ({ name, colour: COLOURS[index], dots: true, points: found });
 
 /**
  * Each graph: its label, the name of its values, its lines, and more for the chart.
@@ -57,11 +49,6 @@ const GRAPHS = {
         "Elo of the best, 95% intervals",
         () => [line("From the start", points("from_start"), 0), line("From the terms", points("from_terms"), 1)],
     ],
-    trials: [
-        "Elo of each net",
-        "Elo from the best before, 95% intervals",
-        () => [trials("Kept", true, 0), trials("Dropped", false, 1)],
-    ],
     error: ["Error", "error", () => [line("On its own validation games", points("error"), 0)], { yDigits: 5 }],
 };
 
@@ -71,10 +58,8 @@ const GRAPHS = {
  */
 function read([, yName, lines, more]) {
     const series = night ? lines().filter((each) => each.points.length) : [];
-    const last = night?.generations.at(-1)?.[by] ?? 1;
-    const axis =
-        by === "number" ? { xName: "generation", x: [1, Math.max(2, last)] } : { xName: "hours", x: [0, last] };
-    return { series, yName, ...axis, ...more };
+    const last = night?.generations.at(-1)?.number ?? 1;
+    return { series, yName, xName: "generation", x: [1, Math.max(2, last)], ...more };
 }
 
 const charts = Object.fromEntries(
@@ -105,26 +90,12 @@ function generationRow(found) {
     return tableRow(found.number, cells, { class: found.number === night.best ? "strong" : "" });
 }
 
-function ladderTable() {
-    const text = (rung) => (rung.elo === null ? "all to one side" : elo(rung.elo, rung.elo_error));
-    const row = ({ number, ladder }) => {
-        const met = new Map(ladder.map((rung) => [rung.name, text(rung)]));
-        return tableRow(
-            number,
-            night.ladder.map((name) => met.get(name) ?? ""),
-        );
-    };
-    const rows = night.generations.filter(({ ladder }) => ladder.length).map(row);
-    return plainTable("night-ladder", ["Net", ...night.ladder.map((name) => `From ${name}`)], rows);
-}
-
 /** The report of a night that has generations. */
 function report() {
     const drawn = Object.keys(GRAPHS).filter((name) => read(GRAPHS[name]).series.length);
     return [
         h("p#night-summary.summary", `${night.summary}.`),
         plainTable("night-table", HEADS, night.generations.map(generationRow)),
-        night.ladder.length ? [h("h4", "Elo from older nets, which stay the same"), ladderTable()] : null,
         h(
             "div.two",
             drawn.map((name) => charts[name]),
@@ -198,10 +169,6 @@ export function makeNight() {
     byId("night-start").onclick = () => ask("start", { hours: Number(byId("night-hours").value) });
     byId("night-stop").onclick = () => ask("stop");
     byId("night-again").onclick = askAgain;
-    byId("night-by").onchange = (event) => {
-        by = event.target.value;
-        draw();
-    };
     byId("night").ontoggle = () => {
         if (!isAsked) askUsual();
         redrawCharts(charts);

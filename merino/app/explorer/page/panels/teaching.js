@@ -8,7 +8,7 @@ import { guarded, reportError, say, showError } from "../base/flow.js";
 import { Work, get, post } from "../base/server.js";
 import { bySize, number, percent, plural, spaced } from "../base/words.js";
 import { changed, listen, refresh, state } from "../state/store.js";
-import { chartsOf, learnedSections, pointSections } from "./learning_report.js";
+import { chartsOf, learnedSections } from "./learning_report.js";
 import { makeNight } from "./night_report.js";
 import { beginMatch, clearMatch, drawMatch, isMatchOn, makeMatch, matchAtServer } from "./teaching_match.js";
 import { catalogue, loadWeights, saveWeights, useWeights } from "./weights.js";
@@ -29,14 +29,11 @@ let record = null;
 let taught = null; // the new weights, as the server is asked for them
 /** @type {any} */
 let old = null; // those they come from
-/** @type {any} */
-let points = null;
-/** @type {any} */
-let working = null; // "learn" or "points"
+let isWorking = false;
 let progress = "";
 let draw = () => {};
 
-const charts = chartsOf(() => ({ record, steps, points }));
+const charts = chartsOf(() => ({ record, steps }));
 
 const megabytes = (count) => (count < 1e5 ? `${Math.ceil(count / 1e3)} kB` : `${(count / 1e6).toFixed(1)} MB`);
 
@@ -99,30 +96,22 @@ const HEARD = {
     },
 };
 
-function workOf(kind, done) {
-    const heard = (message) => {
+const work = new Work("/ws/learn", {
+    heard: (message) => {
         HEARD[message.type](message);
         showState();
-    };
-    const ended = () => {
-        working = null;
-        progress = "";
-        draw();
-    };
-    return new Work(`/ws/${kind}`, { heard, done, ended });
-}
-
-const works = {
-    learn: workOf("learn", (message) => {
+    },
+    done: (message) => {
         takeLearned(message);
         loadWeights().catch(reportError);
         say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
-    }),
-    points: workOf("points", (message) => {
-        points = message.points;
-        say("The point values are ready");
-    }),
-};
+    },
+    ended: () => {
+        isWorking = false;
+        progress = "";
+        draw();
+    },
+});
 
 const asked = (weights) => weights && { weights: weights.id, changes: {} };
 
@@ -132,21 +121,20 @@ function takeLearned(learned) {
     old = asked(learned.old);
 }
 
-async function begin(kind) {
-    if (kind === "learn" && isMatchOn()) {
+async function begin() {
+    if (isMatchOn()) {
         showError(PLAYING);
         return;
     }
-    const settings = kind === "learn" ? chosenSettings() : {};
+    const settings = chosenSettings();
     if (!settings) return;
-    working = kind;
+    isWorking = true;
     progress = "Starting; this part is compiled first (once)";
-    if (kind === "learn") forget();
-    else points = null;
+    forget();
     draw();
     const sent = files.map(async (file) => ({ name: file.name, content: await base64(file) }));
     const { weights, changes } = state;
-    works[kind].begin({ files: await Promise.all(sent), weights, changes, ...settings });
+    work.begin({ files: await Promise.all(sent), weights, changes, ...settings });
 }
 
 /** Drop what was learned before. */
@@ -168,14 +156,14 @@ function mover() {
 
 /** What is being done, in words. */
 function stateWords() {
-    if (working !== "learn" || !steps.length) return [progress, ...remarks.slice(-1)].filter(Boolean).join(". ");
+    if (!steps.length) return [progress, ...remarks.slice(-1)].filter(Boolean).join(". ");
     const [from, to] = [steps[0].valid, steps.at(-1).valid].map((error) => error.toFixed(6));
     const fall = `Step ${steps.length}: the error on games kept apart went from ${from} to ${to}`;
     return `${fall}${mover()}. ${progress}`.trim();
 }
 
 function showState() {
-    byId("learn-state").textContent = working ? stateWords() : "";
+    byId("learn-state").textContent = isWorking ? stateWords() : "";
 }
 
 /** Show which files there are, and what can be done with them. */
@@ -184,9 +172,8 @@ function drawStart() {
     const name = (entry?.name ?? "the weights chosen").replace(/^in use: (.*)/, "the weights in use ($1)");
     replace(byId("learn-files"), files.map(fileItem));
     byId("learn-count").textContent = files.length ? plural(files.length, "file") : "or drop them here";
-    byId("learn-start").hidden = byId("points-start").hidden = Boolean(working);
-    byId("learn-stop").hidden = !working;
-    byId("points-start").disabled = !files.length;
+    byId("learn-start").hidden = isWorking;
+    byId("learn-stop").hidden = !isWorking;
     byId("learn-start").disabled = !files.length || !catalogue.has_terms;
     byId("learn-hint").textContent = catalogue.has_terms
         ? `Learning starts from ${name}, and changes no file until you put the result in use.`
@@ -220,10 +207,7 @@ function drawPart(id, isThere, fill) {
 
 function drawPanel() {
     drawStart();
-    drawPart("learn-points", points, () =>
-        replace(byId("learn-points").lastElementChild, pointSections(points, charts.balance)),
-    );
-    drawPart("learn-watch", working || steps.length || record, () => {
+    drawPart("learn-watch", isWorking || steps.length || record, () => {
         byId("learn-graphs").hidden = !steps.length && !record;
         replace(byId("learn-report"), record ? learnedSections(record) : null);
         showState();
@@ -236,7 +220,7 @@ function drawPanel() {
 /** Show what was learned before the page was loaded, and the match that the server plays or has played. */
 async function findAgain() {
     const [learned, played] = await Promise.all([get("/api/learning"), matchAtServer()]);
-    if (working || record) return;
+    if (isWorking || record) return;
     takeLearned(learned);
     if (played && played.new.weights !== taught?.weights) {
         record = null;
@@ -253,9 +237,8 @@ export function makeTeaching(_, isShown) {
     };
     const actions = {
         "learn-open": async () => addFiles(await chooseFiles(".pgn,text/plain", true)),
-        "learn-start": () => begin("learn"),
-        "points-start": () => begin("points"),
-        "learn-stop": async () => works[working].stop(),
+        "learn-start": begin,
+        "learn-stop": async () => work.stop(),
         "learn-use": () => useWeights(taught.weights),
         "taught-in-use": putInUse,
         "learn-save": () => saveWeights(taught.weights, {}),

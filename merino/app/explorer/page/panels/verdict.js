@@ -3,7 +3,7 @@
 
 import { byId, h, note, replace } from "../base/dom.js";
 import { capital, pawns, percent, plural, shortName, thousands, withMinus, worded } from "../base/words.js";
-import { keepPointed, reportError } from "../base/flow.js";
+import { framed, keepPointed, reportError } from "../base/flow.js";
 import { explainLine, post } from "../base/server.js";
 import { showArrows } from "../board/board.js";
 import { lineMoves, linePlace } from "../board/lines.js";
@@ -246,7 +246,7 @@ function draw() {
 }
 
 export function makeVerdict() {
-    listenTo(["lines", "play"], showSearched);
+    listenTo(["lines", "play"], framed(showSearched)); // at once with all that shows the same
     listenTo(["report", "preview", "view"], draw);
     listenTo(["judge"], () => {
         if (state.report) state.report.threat = undefined;

@@ -3,8 +3,8 @@
 
 import { showError } from "../base/flow.js";
 import { keep, recall } from "../base/kept.js";
-import { Search, onCompiling } from "../base/server.js";
-import { pathTo, sideAfter } from "../base/game.js";
+import { Search, onCompiling, post } from "../base/server.js";
+import { pathTo, ucis } from "../base/game.js";
 import { SHOWN, changed, isUnaided, listen, question, state } from "./store.js";
 
 export const NONE = "";
@@ -79,49 +79,80 @@ function askedBy(choice) {
     return judged({ ...question(), lines: settings.lines, all_moves }, by);
 }
 
-/** Note on the move on the board what is found of its position, from a depth on that says something. */
+/** Keep what the judge finds of the position on the board, and grade the moves that lead there and on. */
 function change() {
-    const [{ search }] = searches,
-        [line] = search.lines;
-    if (line?.depth >= MIN_DEPTH && state.mode === "game" && search.isCurrent(search.key)) {
-        const share = line.score.expected_score;
-        state.node.known = { by: settings.by, share, best: line.moves[0], name: line.names[0] };
+    const [{ search }] = searches;
+    if (search.lines[0] && state.mode === "game" && search.isCurrent(search.key)) {
+        keepLines(state.node, search.found);
+        for (const node of [state.node, ...state.node.children]) grade(node);
     }
     changed("lines");
 }
 
-/** What the judge has found of the position after a move; undefined while that is nothing. */
-export const knownOf = (node) => (node?.known?.by === settings.by ? node.known : undefined);
+/** Who judges now, with all that verdicts depend on, as text; others' are not shown. */
+export const judgeNow = () =>
+    JSON.stringify(judged({ weights: state.weights, changes: state.changes, edition: state.edition }));
 
-/** What a move gives away of the points, by what is found before and after it; null while that is not known. */
-export function lossOf(node) {
-    const before = knownOf(node.parent),
-        after = knownOf(node);
-    if (!before || !after) return null;
-    const isWhite = sideAfter(state.fen, pathTo(node).length - 1) === "white";
-    const fall = isWhite ? before.share - after.share : after.share - before.share;
-    return before.best === node.uci ? 0 : Math.max(0, fall);
+/** The lines that are found of the position after a move, by the deepest of all searches; empty while there are none. */
+export const knownOf = (node) => (node.known?.by === judgeNow() ? node.known.lines : []);
+
+/** Keep lines that a search has found after a move, unless a deeper one was there. */
+export function keepLines(node, lines) {
+    if (lines[0].depth >= (knownOf(node)[0]?.depth ?? 0)) node.known = { by: judgeNow(), lines };
 }
 
 /**
- * The kinds of mistakes by what they give away, the worst first, as the server says them.
- * @type {{least_loss: number, name: string, sign: string}[]}
+ * What is found of a move: the `loss`, a share of the points, the `grade` of that, null for none, and by the search of the
+ * game `mistake` and `claims`, what kind of mistake it is, and `after`, the score; undefined while nothing is.
  */
-export const grades = [];
+export const verdictOf = (node) => (node.verdict?.by === judgeNow() ? node.verdict : undefined);
 
-/** The kind of mistake that a move is; undefined for none. */
-export const gradeOf = (node) => grades.find(({ least_loss: least }) => (lossOf(node) ?? 0) >= least);
+/** Note a verdict, which is by these lines, those before the move and after it. */
+export function note(node, lines, verdict) {
+    node.verdict = { ...verdict, lines, by: judgeNow() };
+    grade(node);
+}
+
+/** A line as the server is asked of it. */
+export const sent = ({ moves, depth, score: { cp, mate, expected_score } }) => ({
+    ...{ moves, depth },
+    score: { cp, mate, expected_score },
+});
+
+/** Let the server say what a move gives away, by what is found before and after it, where that is deeper than it was. */
+async function grade(node) {
+    const lines = [node.parent, node].map((each) => each && knownOf(each)[0]);
+    const { by, lines: old = [] } = node.verdict ?? {};
+    if (lines.some((line) => !(line?.depth >= MIN_DEPTH))) return;
+    if (by === judgeNow() && lines.every((line, at) => line === old[at])) return;
+    const { weights, changes, edition, fen } = state;
+    const [before, after] = lines.map(sent);
+    const verdict = { ...verdictOf(node), by: judgeNow(), lines };
+    node.verdict = verdict; // as it was until the answer
+    const asked = { ...judged({ weights, changes, edition }), fen, moves: ucis(pathTo(node)), before, after };
+    const answer = await post("/api/loss", asked).catch(() => null);
+    if (node.verdict !== verdict) return;
+    Object.assign(verdict, answer);
+    changed("lines");
+}
 
 export const searches = ["by", "beside"].map((choice) => ({
     choice,
     search: new Search(() => askedBy(choice), change),
 }));
 
-/** The best line of the search, undefined while there is none. */
-export const best = () => searches[0].search.lines[0];
+/** The lines of the position on the board, the best first: those of the deepest search, and others of the one that runs. */
+export function found() {
+    const kept = state.mode === "game" && !isUnaided() ? knownOf(state.node) : [];
+    const others = searches[0].search.found.filter((line) => kept.every(({ moves }) => moves[0] !== line.moves[0]));
+    return [...kept, ...others];
+}
 
-/** The line of the search that begins with a move, undefined while there is none. */
-export const lineOf = (uci) => searches[0].search.found.find((line) => line.moves[0] === uci);
+/** The best of them, undefined while there is none. */
+export const best = () => found()[0];
+
+/** The one that begins with a move, undefined while there is none. */
+export const lineOf = (uci) => found().find((line) => line.moves[0] === uci);
 
 /** Why nothing is searched, in words; null if it is. */
 export function idleReason() {

@@ -3,8 +3,8 @@
 
 import { reportError, say, showError, turns } from "../base/flow.js";
 import { pawns, percent, shortName } from "../base/words.js";
-import { append, follow, grown, lineThrough, listed, mainLine, pathTo, ucis } from "../base/game.js";
-import { explain, post } from "../base/server.js";
+import { append, follow, grown, inherit, lineThrough, listed, mainLine, pathTo, ucis } from "../base/game.js";
+import { explain } from "../base/server.js";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1";
@@ -41,7 +41,6 @@ export const USUAL = "usual";
  * @property {number} at
  * @property {Record<string, string>} tags
  * @property {string[]} read
- * @property {string} opening
  * @property {any[]} edits
  * @property {any[]} undone
  * @property {string} free
@@ -71,7 +70,6 @@ export const state = {
     at: 0, // how many of them are on the board
     tags: {}, // of a game that was read, or that has ended
     read: [], // the moves of its main line at that time
-    opening: "", // its name
     edits: [], // the game before each change, the last one last
     undone: [], // those taken back
     free: START, // the position of free mode
@@ -97,7 +95,7 @@ const listeners = [];
 
 /**
  * Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view", "values", "weights",
- * "tab", "lines" of the analysis, "arrows", "opening", "play", the game against Merino or an exercise, "leave", before that
+ * "tab", "lines" of the analysis, "arrows", "play", the game against Merino or an exercise, "leave", before that
  * game leaves the board, its "clock", or "games", those that are listed.
  */
 export const listen = (listener) => listeners.push(listener);
@@ -139,10 +137,10 @@ export const askedOf = (by, asked) => (by === SHOWN ? asked : { ...asked, weight
 
 const beginReport = turns();
 const beginPreview = turns();
-const beginOpening = turns();
 let reported = ""; // the position of the report
 
-function position() {
+/** What is on the board, as text. */
+export function position() {
     const { fen, moves } = question();
     return JSON.stringify([fen, moves]);
 }
@@ -165,7 +163,6 @@ export async function refresh({ silent = false } = {}) {
         if (!ways().some(([name]) => name === state.way)) state.way = "removal";
         changed("report");
         if (!silent) speak(report);
-        if (state.mode === "game") nameOpening();
     } catch (error) {
         if (isLast()) reportError(error);
     }
@@ -176,16 +173,6 @@ function speak(report) {
     const score = `Before any move ${pawns(report.score_cp)}, White expects ${percent(report.static.expected_score)}.`;
     const more = [report.ending, report.fault].filter(Boolean).map((text) => ` ${text}.`);
     say(last + score + more.join(""));
-}
-
-async function nameOpening() {
-    const isLast = beginOpening();
-    const asked = { fen: state.fen, moves: ucis(playedMoves()) };
-    const { eco, name } = await post("/api/opening", asked).catch(() => ({}));
-    const opening = name ? `${eco} ${name}` : "";
-    if (!isLast() || opening === state.opening) return;
-    state.opening = opening;
-    changed("opening");
 }
 
 /** Stand on a move of the game; the moves shown lead through it. */
@@ -311,7 +298,7 @@ function restored(from, to) {
     state[to] = [...state[to], snapshot()];
     const { moves, comment, commands, path } = state[from].at(-1);
     state[from] = state[from].slice(0, -1);
-    standIn(grown(moves, comment, commands), path);
+    standIn(inherit(grown(moves, comment, commands), state.root), path);
     return moved("moves");
 }
 

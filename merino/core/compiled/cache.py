@@ -159,22 +159,14 @@ def keeps_code() -> bool:
 
 def remove_stale() -> int:
     """Delete the compiled code that nobody has used for a month; returns how many folders and files that were."""
-    limit, own = time.time() - STALE_AFTER_DAYS * 86400, places()[0]
+    limit, own, removed = time.time() - STALE_AFTER_DAYS * 86400, places()[0], 0
     siblings = [own.with_name(name) for name in names_in(own.parent) if _NAME.fullmatch(name) and name != own.name]
-    unused = [path for path in (*siblings, *own.glob("*.code")) if _is_unused(path, limit)]
-    for path in unused:
-        if is_folder(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-    return len(unused)
-
-
-def _is_unused(path: Path, since: float) -> bool:
-    try:
-        return path.stat().st_mtime < since
-    except OSError:
-        return False  # another process has just deleted it
+    for path in (*siblings, *own.glob("*.code")):
+        with suppress(OSError):  # another process may delete it meanwhile
+            if path.stat().st_mtime < limit:
+                (shutil.rmtree if is_folder(path) else Path.unlink)(path)
+                removed += 1
+    return removed
 
 
 def remove_all() -> Iterator[Path]:

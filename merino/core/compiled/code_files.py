@@ -33,8 +33,7 @@ _LOCK = threading.RLock()  # LLVM links for one thread at a time
 def read_code(path: Path) -> bytes | None:
     """The object code in a file; None where there is none that can be used, and the log says why."""
     try:
-        content = path.read_bytes()
-        owner = path.stat().st_uid
+        content, owner = path.read_bytes(), path.stat().st_uid
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -115,13 +115,14 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     current.push_all(moves[: first - 1])
     with suppress(KeyboardInterrupt), state.judging(fields, lambda: stop.is_set) as judging:
         found = annotation.annotate_moves(current, moves[first - 1 :], judging, lambda _: limits)
+        after = None
         for ply, annotated in enumerate(found, first):
             said = annotated_files.annotated_json(current, annotated)
             deeper = int(annotated.better is not annotated.before)  # than the search after its first move
-            lines = [_verdict_line(current, annotated.better, judging, deeper)]
+            better = after if after and not deeper else _verdict_line(current, annotated.better, judging, deeper)
             current.push(annotated.move)
-            lines.append(_verdict_line(current, annotated.after, judging))
-            say({"type": "move", "ply": ply, **said, "lines": lines})
+            after = _verdict_line(current, annotated.after, judging)
+            say({"type": "move", "ply": ply, **said, "lines": [better, after]})
     return {"type": "done"}
 
 

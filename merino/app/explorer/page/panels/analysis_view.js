@@ -30,7 +30,8 @@ class Row {
     share = h("span.line-share.faint", { title: "White's expected score" });
     reasons = h("p.line-reasons");
 
-    constructor() {
+    constructor(lines) {
+        this.lines = lines;
         const shown = () => ({ asked: this.asked, moves: shownMoves(this.drawn) });
         this.moves = linePlace(shown, (plies) => this.#play(plies));
         this.box = h("li", this.score, this.share, this.moves, this.reasons);
@@ -41,10 +42,13 @@ class Row {
         this.line = line;
         const isCurrent = this.key === position();
         const isDrawn = isCurrent && isSame(line, this.drawn);
-        if (isCurrent && !isDrawn && this.box.matches(":hover, :focus-within")) return;
-        this.score.textContent = withMinus(line.score.text);
-        this.share.textContent = percent(line.score.expected_score);
-        if (isDrawn) return;
+        const isHeld = isCurrent && !isDrawn && this.box.matches(":hover, :focus-within");
+        const now = isHeld ? this.lines().find(({ moves }) => moves[0] === this.drawn.moves[0]) : line;
+        if (now) {
+            this.score.textContent = withMinus(now.score.text);
+            this.share.textContent = percent(now.score.expected_score);
+        }
+        if (isDrawn || isHeld) return;
         const { fen, moves } = question();
         Object.assign(this, { asked: { fen, moves }, key: position(), drawn: line });
         replace(this.moves, lineMoves(line.names.slice(0, SHOWN_PLIES), fen, moves.length));
@@ -78,8 +82,9 @@ const shownLines = (lines) => (settings.isOn ? lines.slice(0, settings.lines) : 
 function drawLines({ search, choice }, index) {
     const list = byId(`lines-${choice}`);
     const own = rows[index];
-    const lines = shownLines(choice === "by" ? found() : search.found);
-    while (own.length < lines.length) own.push(new Row());
+    const all = () => (choice === "by" ? found() : search.found);
+    const lines = shownLines(all());
+    while (own.length < lines.length) own.push(new Row(all));
     lines.forEach((line, at) => own[at].show(line));
     const title = list.previousElementSibling;
     title.hidden = settings.beside === NONE;

@@ -123,7 +123,8 @@ export const sent = ({ moves, depth, score: { cp, mate, expected_score } }) => (
 async function grade(node) {
     const lines = [node.parent, node].map((each) => each && knownOf(each)[0]);
     const { by, lines: old = [] } = node.verdict ?? {};
-    if (lines.some((line) => !(line?.depth >= MIN_DEPTH))) return;
+    const isDeep = lines.every((line) => line?.depth >= MIN_DEPTH);
+    if (!lines.every(Boolean) || !(isDeep || verdictOf(node))) return;
     if (by === judgeNow() && lines.every((line, at) => line === old[at])) return;
     const { weights, changes, edition, fen } = state;
     const [before, after] = lines.map(sent);

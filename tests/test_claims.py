@@ -136,6 +136,9 @@ def test_what_a_line_gains_is_settled_and_kept(fen, moves, gains):
         ("n", 150, 100, True),
         ("n", 151, 100, False),
         ("n", -150, -150, True),  # a piece may not be enough
+        ("n", 150, 250, True),
+        ("n", 150, 251, False),  # the line is not that of the best defence
+        ("n", 600, 900, True),
         ("n", 1200, 600, True),  # a winner may win more slowly
         ("n", 1200, 599, False),
         ("p", 110, 60, True),

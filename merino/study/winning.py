@@ -24,6 +24,7 @@ from merino.study.judge import Judge, by_search, lengthened, remembering
 from merino.study.lines import FOLLOWED, LATEST, OF_MUCH, SPARED, Course, least_of
 
 MAX_FALL = 50  # centipawns that the second search may find less than the first
+MAX_RISE = 100  # centipawns that it may find more where a piece is won
 WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
 BETTER_OFF = 100  # centipawns of a side that needs no closer look when it wins a piece
 LEAST_PER_PAWN = 60  # centipawns that a move must lose for each pawn that is said to be lost
@@ -132,11 +133,15 @@ class Winning:
         return None
 
     def _agrees(self, course: Course, gain: schema.GainReport, after: Score) -> bool:
-        """Whether the scores of a line before and after what it wins agree: who is winning may win more slowly."""
+        """Whether the scores of a line before and after what it wins agree: who is winning may win more slowly.
+
+        Where the end is much better than the beginning, the line is not that of the best defence.
+        """
         if gain.pawns < SPARED:
             least = LEAST_PER_PAWN * (min(gain.pawns, course.ahead(gain.ply)) - 1)
             return abs(after - course.score) <= MAX_FALL and after >= least
-        return after >= course.score - MAX_FALL or after >= WON
+        is_best_defence = after <= course.score + MAX_RISE or course.score >= WON
+        return is_best_defence and (after >= course.score - MAX_FALL or after >= WON)
 
     def _is_forced(self, course: Course, gain: schema.GainReport) -> bool:
         """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several.

@@ -1,8 +1,10 @@
 """The set `full`: each of its terms against its python-chess spelling, and the set as an evaluation."""
 
+import math
 import pickle
 import random
 from collections import Counter
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import parse_fen
 from merino.eval import families, material
 from merino.eval.evaluation import EvaluationError
-from merino.eval.linear import compiled, family, registry, sets
+from merino.eval.linear import compiled, family, phases, registry, sets
 from merino.eval.linear.registry import TERMS as DEFAULT_TERMS
 from merino.eval.linear.weights import WeightsError, as_mapping, load, render, rewrite, set_in
 from tests import naive_full
@@ -24,6 +26,7 @@ FULL = sets.set_named("full")
 TO_READ = {each.name: (each, at) for each, at in FULL.to_read()}
 NAMES = [term.name for term in FULL]
 COLUMNS = {name: index for index, name in enumerate(NAMES)}
+STAGE = material.FULL_BOARD
 OFTEN_ENOUGH = 4  # of the sides must have some of a term, so that the comparison says something
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 b - - 0 9"
 
@@ -158,22 +161,16 @@ def test_a_term_counts_what_its_sentence_says(name: str, fen: str, expected: flo
     assert count(name, chess.Board(fen).mirror().fen(), BLACK) == pytest.approx(expected)
 
 
-def test_turning_the_board_round_swaps_the_sides(counts: np.ndarray) -> None:
-    turned = compiled.counts_of(records(board.mirror() for board in boards()), FULL)
-    np.testing.assert_allclose(turned[:, WHITE], counts[:, BLACK], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(turned[:, BLACK], counts[:, WHITE], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", TO_READ)
-def test_a_weight_multiplies_the_feature_of_its_own_name(name: str, positions: np.ndarray) -> None:
-    some, at = positions[::10], TO_READ[name][1]
-    features = compiled.features_of(some, FULL)
-    for index in range(at.start, at.stop):
-        alone = np.zeros(len(FULL))
-        alone[index] = 1000.0
-        whites = [material.after_rules(some[i : i + 1], 1000.0 * row[index]) for i, row in enumerate(features)]
-        expected = np.array(whites) * np.where(some["side"] == WHITE, 1, -1)
-        np.testing.assert_allclose(compiled.scores_of(some, alone, FULL), expected, rtol=0, atol=0.5 + 1e-6)
+def test_a_sum_of_whole_weights_is_exact(positions: np.ndarray) -> None:
+    parts = np.array([term.group.multiplier / term.parts for term in FULL])
+    counts = np.rint(compiled.features_of(positions, FULL) / parts).astype(int).tolist()
+    units = [Fraction(str(term.group.multiplier)) / term.parts for term in FULL]
+    scores, stages = compiled.scores_of(positions, weights(), FULL), compiled.stages_of(positions).tolist()
+    for i, numbers in enumerate(phases.by_stage(weights(), len(FULL))[stages] * STAGE):
+        exact = sum(map(math.prod, zip(map(Fraction, numbers), units, counts[i], strict=True))) / STAGE
+        ruled = Fraction(material.after_rules(positions[i : i + 1], float(exact)))
+        rounded = round(exact if float(exact) == ruled else ruled)
+        assert scores[i] == (rounded if positions[i]["side"] == WHITE else -rounded), boards()[i].fen()
 
 
 def test_the_search_sees_the_sum_that_is_explained() -> None:

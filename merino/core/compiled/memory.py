@@ -136,6 +136,30 @@ def clear_record(typing, target):
     return types.void(target), generate
 
 
+@primitive(lambda number: number)
+def now(typing, number):
+    """The int64 `number`, computed here: of a long sum LLVM would keep all parts to add them up at its end."""
+
+    def generate(context, builder, signature, args):
+        word = ir.IntType(64)
+        return builder.asm(ir.FunctionType(word, [word]), "", "=r,0", args, False)
+
+    return types.int64(types.int64), generate
+
+
+@primitive(lambda dtype: np.zeros(1, dtype=dtype)[0])
+def local_record(typing, dtype):
+    """A record of `dtype`, not filled, for as long as the kernel runs that asks for it; nothing is allocated."""
+    record = dtype.dtype
+
+    def generate(context, builder, signature, args):
+        with builder.goto_entry_block():
+            content = builder.alloca(ir.ArrayType(ir.IntType(64), record.size // 8))
+        return builder.bitcast(content, context.get_value_type(record))
+
+    return record(dtype), generate
+
+
 def aligned_record(dtype: np.dtype) -> np.ndarray:
     """One zeroed record of `dtype`, as an array of length 1 that starts on a cache line."""
     return aligned_bytes(dtype.itemsize).view(dtype)
@@ -209,26 +233,14 @@ def call_at(typing, address, record, first, second, third, fourth):
 
 @primitive(_place_of)
 def evaluation_address(typing, function, record):
-    """The address, uint64, of the kernel function(record, int64) -> float64, an evaluation of a ply."""
+    """The address, uint64, of the kernel function(record, int64) -> float64, such as an evaluation of a ply."""
     return _address(typing, function, (record, types.int64), (record,))
 
 
 @primitive(_call_place)
-def call_evaluation(typing, address, record, ply):
-    """Call the evaluation at `address` with a record and a ply; its float64."""
+def call_evaluation(typing, address, record, number):
+    """Call the kernel at `address` with a record and an int64, such as a ply; its float64."""
     return _call(types.float64, (record, types.int64))
-
-
-@primitive(_place_of)
-def sum_address(typing, function, record, weights):
-    """The address, uint64, of the kernel function(record, array) -> float64."""
-    return _address(typing, function, (record, weights), (record, weights))
-
-
-@primitive(_call_place)
-def call_sum(typing, address, record, weights):
-    """Call the kernel at `address` with a record and an array; its float64."""
-    return _call(types.float64, (record, weights))
 
 
 @primitive(_place_of)

@@ -366,6 +366,13 @@ def _choose_model(self: Any, options: dict[str, Any]) -> None:
         options.update(reloc="pic", codemodel="small")
 
 
+def _type_of_field(self: Any, name: str) -> Any:
+    """The type of a field of a record, and not a KeyError for one that it does not have."""
+    if name not in self.fields:
+        raise NumbaTypeError(f"Unknown attribute {name!r}")
+    return self.fields[name].type
+
+
 def _name_lines() -> None:
     """Let every bounds check compiled from now on name its place, `make test-bounds`."""
 
@@ -392,6 +399,7 @@ def _check_bounds(context: Any, builder: Any, index: Any, size: Any, axis: Any =
 _place = [""]  # the line that is being compiled
 numba.config.CPU_NAME, numba.config.CPU_FEATURES = target()
 replace(JITCPUCodegen, "_library_class", KernelLibrary)
+replace(types.Record, "typeof", _type_of_field)
 replace(JITCPUCodegen, "set_env", lambda self, name, environment: None)  # the constants of what only programs call
 _usual_model = replace(JITCPUCodegen, "_customize_tm_options", _choose_model)
 _wrapped_index = replace(arrayobj, "fix_integer_index", _index)

@@ -14,41 +14,68 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import merino.eval.linear.terms  # noqa: F401  (fills the default set)
-from merino.core.board.bitboard import BLACK, U64, WHITE, ZERO
+from merino.core.board.bitboard import BLACK, ONE, U64, WHITE, ZERO, lsb
 from merino.core.board.position import POSITION, king_square
 from merino.core.compiled import memory
 from merino.core.compiled.jit import CompilationError, entry, in_python, kernel
 from merino.eval import evaluation, material
 from merino.eval.linear import phases, registry
+from merino.eval.linear.view import Pieces
 
-# The pawn hash table: the sum of the terms that look at pawns and kings alone, kept by these and the stage. Pawns and
-# kings rarely move, so most positions of a search have those of an earlier one. Each thread has a table of its own.
+# What a thread remembers, in two tables: the sum of the terms that look at pawns and kings alone, kept by these, and
+# the score of a position. Pawns and kings rarely move, and the quiescence search meets a position in six again.
 
 BITS = 13
 ENTRIES = 1 << BITS
-BYTES = 16 * ENTRIES  # a key and a score for each
+BYTES, HALF = 32 * ENTRIES, U64(16 * ENTRIES)  # a key and a score for each, in both tables, that of pawns behind
 _BELOW_PLACE = U64(64 - BITS)
-_SCORES = U64(8 * ENTRIES)  # the scores lie behind the keys
 _SPREAD = U64(0x9E3779B97F4A7C15)  # odd, without a pattern: the same pawns with other kings or stages lie apart
 
 
 @kernel(makes_arrays=True)
-def pawn_table_at(address):
-    """The keys, uint64[ENTRIES], and the scores, float64[ENTRIES], of the table at `address`."""
-    return memory.array_at(address, np.uint64, ENTRIES), memory.array_at(address + _SCORES, np.float64, ENTRIES)
+def _table_at(address, kind):
+    """The keys, uint64, and the scores of the table at `address`, each score behind its key: of both, every other."""
+    return memory.array_at(address, np.uint64, 2 * ENTRIES), memory.array_at(address + U64(8), kind, 2 * ENTRIES)
+
+
+@kernel
+def _place_of(key):
+    """The only place in a table where the score of a key may be."""
+    return np.int64(key >> _BELOW_PLACE << ONE)
 
 
 @kernel
 def pawn_king_key(position, stage):
-    """The key of the position's pawns and kings at a stage of the game, uint64."""
+    """The key of the position's pawns and kings, and of the stage of the game if their sum depends on it, uint64."""
     kings = king_square(position, WHITE) << 6 | king_square(position, BLACK)
     return position.pawn_key ^ U64(stage << 12 | kings) * _SPREAD
 
 
+# A set that counts whole numbers has whole weights, too: both phases of a weight in one int64, the middlegame above the
+# endgame, times SCALE, of which all multipliers of groups and parts of counts are divisors. So one addition adds up
+# both phases, in any order, and whole centipawns add up exactly; the stage comes last. Other sets have a row of real
+# weights for each stage.
+
+SCALE = 8820
+_HIGH, _LOW = 32, 0xFFFF_FFFF
+_SIGN = 1 << 31
+
+
+def weights_of(terms: registry.TermSet, weights: np.ndarray) -> np.ndarray:
+    """What the sum of a set takes for weights of one phase or two: int64[terms] or float64[STAGES, terms]."""
+    unit = np.array([term.group.multiplier / term.parts for term in terms])
+    if not terms.is_whole:
+        return phases.by_stage(weights, len(terms)) * unit
+    middlegame, endgame = (np.rint(half * unit * SCALE).astype(np.int64) for half in phases.halves(weights, len(terms)))
+    return np.asarray((middlegame << _HIGH) + endgame)
+
+
 @kernel
-def place_of_pawns(key):
-    """The only place in the table where the score of a key may be."""
-    return np.int64(key >> _BELOW_PLACE)
+def _of_both_phases(total, stage):
+    """White's score at a stage, float64, of a sum of whole weights."""
+    endgame = (total + _SIGN & _LOW) - _SIGN
+    middlegame = total - endgame >> _HIGH
+    return (middlegame * stage + endgame * (material.FULL_BOARD - stage)) / (material.FULL_BOARD * SCALE)
 
 
 # Of what numba says: its colours, the functions that it names, and the line that says what is wrong.
@@ -59,14 +86,14 @@ _MAX_REASON = 150  # characters
 
 
 class Addresses(NamedTuple):
-    """The addresses of a set's kernels, uint64, for `call_sum` and `call_counts`.
+    """The addresses of a set's kernels, uint64, for `call_evaluation` and `call_counts`.
 
-    `weighted_sum` (position, weights of its stage) -> White's score before rules and rounding. `side_counts` (position,
-    colour, squares, out) fills out, float64[terms], with the side's counts times phase share and group multiplier; its
-    own pieces on `squares`, as it sees them, do not count.
+    `white_score` (position, address of `weights_of`) -> White's score before rules and rounding. `side_counts`
+    (position, colour, squares, out) fills out, float64[terms], with the side's counts times phase share and group
+    multiplier; its own pieces on `squares`, as it sees them, do not count.
     """
 
-    weighted_sum: np.uint64
+    white_score: np.uint64
     side_counts: np.uint64
 
 
@@ -75,107 +102,165 @@ def _count_of(each: registry.Term | registry.TermTable) -> Any:
     return each.total if isinstance(each, registry.TermTable) else each.count
 
 
-def _for_each_term(
-    terms: registry.TermSet,
-    arguments: str,
-    of_term: str,
-    of_table: str,
-    wanted: Callable[[registry.Term | registry.TermTable], bool] = lambda _: True,
-    **names: Any,
-) -> Any:
-    """A kernel (arguments, total) -> total, with a line for each wanted term or table in order, which changes `total`.
+class _Arithmetic(NamedTuple):
+    """How the terms of a set are added up: kernels for what is called by these names."""
 
-    What stands in braces is filled in: {index} is the place of its first weight, {size} the number of them, {phase},
-    {multiplier} and {count}, which counts it, are the term's. The lines may use `names`. numba compiles them in half
-    the time of a loop over the functions that count, which it would unroll itself.
+    at: Any  # (cells, index, how much) -> what that adds; `cells` are the weights, first place, size, unit of the count
+    shares_of: Any  # (view) -> how much a term of each `Phase` counts
+    now: Any  # (number) -> the same
+
+
+def _adding(
+    terms: registry.TermSet, arithmetic: _Arithmetic, of: str = "", wanted: Callable[[Any], bool] = lambda _: True
+) -> Any:
+    """A kernel -> total of the wanted terms and tables: (view, weights), of a piece (view, square, reach, weights).
+
+    numba compiles its lines in half the time of a loop over the functions that count, which it would unroll itself.
     """
-    lines, known = [f"def each_term({arguments}, total):"], names
-    for each, places in filter(lambda pair: wanted(pair[0]), terms.to_read()):
-        name, is_term = f"count_{places.start}", isinstance(each, registry.Term)
-        known[name] = _count_of(each)
-        filled = (of_term if is_term else of_table).format(
-            index=places.start,
-            size=places.stop - places.start,
-            count=name,
-            phase=int(each.phase) if isinstance(each, registry.Term) else 0,
-            multiplier=each.group.multiplier,
-        )
-        lines.append(filled)
-    exec(compile("\n    ".join([*lines, "return total"]), f"<the terms: {of_term}>", "exec"), known)
-    return kernel(known["each_term"])
+    names, lines = arithmetic._asdict(), [f"def each_term(view, {'square, reach, ' * bool(of)}weights):"]
+    lines.append("shares, total = shares_of(view), 0")
+    for each, places in terms.to_read():
+        if each.of != of or not wanted(each):
+            continue
+        count, is_term = f"count_{places.start}", isinstance(each, registry.Term)
+        names[count] = _count_of(each)
+        cells = f"(weights, {places.start}, {places.stop - places.start}, {each.group.multiplier / each.parts})"
+        if of:
+            amount = f"at({cells}, {'0, ' if is_term else '*'}{count}(view, square, reach))"
+        elif isinstance(each, registry.Term):
+            amount = f"at({cells}, 0, shares[{int(each.phase)}] * {count}(view))"
+        else:
+            amount = f"{count}(view, at, {cells})"
+        lines.append(f"total = now(total + {amount})")
+    by_square = {each.of for each, _ in terms.to_read() if wanted(each)} - {"", *Pieces._fields}
+    for pieces in () if of else sorted(by_square):
+        names[f"of_{pieces}"] = _adding(terms, arithmetic, pieces, wanted)
+        lines.append(_LOOP.format(pieces=pieces))
+    names |= {"lsb": lsb, "ONE": ONE}
+    exec(compile("\n    ".join([*lines, "return total"]), "<the terms>", "exec"), names)
+    return kernel(names["each_term"])
+
+
+_LOOP = """pieces = view.{pieces}
+    while pieces:
+        total = now(total + of_{pieces}(view, lsb(pieces), 0, weights))
+        pieces &= pieces - ONE"""
 
 
 @kernel
 def _weighed_at(cells, index, amount):
-    """An `at` of tables: so much of a cell, times its weight. `cells` are the weights, the first place, the size."""
-    weights, first, _ = cells
-    return amount * weights[first + index]
+    """So much of a cell, times its weight."""
+    return amount * cells[0][cells[1] + index]
 
 
 @kernel
 def _weighed_inside(cells, index, amount):
     """The same for tables of a user, who may ask for a cell that a table lacks: it is the nearest that it has."""
-    weights, first, size = cells
-    return amount * weights[first + min(max(index, 0), size - 1)]
+    return _weighed_at(cells, min(max(index, 0), cells[2] - 1), amount)
 
 
 @kernel
 def _counted_at(cells, index, amount):
-    """An `at` of tables that notes so much of a cell, times a share: `cells` are out, first place, size, share.
-
-    A cell that the table lacks makes its first one NaN.
-    """
-    out, first, size, share = cells
+    """Note so much of a cell; the weights are the counts. A cell that the table lacks makes its first one NaN."""
+    out, first, size, unit = cells
     if 0 <= index < size:
-        out[first + index] += amount * share
+        out[first + index] += amount * unit
     else:
         out[first] = np.nan
-    return 0.0
+    return 0
 
 
 @kernel
-def phase_shares(side_view):
+def phase_shares(view):
     """How much a term of each `Phase` counts for a side, by the pieces that its opponent has left."""
-    middlegame = material.middlegame_share(side_view.enemy_units)
+    middlegame = material.middlegame_share(view.enemy_units)
     return 1.0, middlegame, 1.0 - middlegame
+
+
+@kernel
+def _whole_shares(_):
+    """The same for a set of whole counts: all always."""
+    return 1, 0, 0
+
+
+@kernel
+def _as_it_comes(total, _=0):
+    """The same of a sum of real weights, which are those of the stage."""
+    return total
+
+
+@kernel
+def _uncounted(view, square, reach, counts):
+    return 0
+
+
+_COUNTING = _Arithmetic(_counted_at, phase_shares, _as_it_comes)
+_NO_PIECES = Pieces(*[_uncounted] * len(Pieces._fields))
+
+
+def _pieces_of(terms: registry.TermSet, arithmetic: _Arithmetic) -> Pieces:
+    return Pieces(*[_adding(terms, arithmetic, pieces) for pieces in Pieces._fields])
 
 
 @cache
 def _kernels_of(terms: registry.TermSet) -> tuple[Any, Any]:
-    """Kernels -> White's score before rules and rounding, float64, by `weights` of the position's stage.
+    """Kernels -> White's score before rules and rounding, float64.
 
-    (position, weights), and for the search (position, stage, weights, address of the pawn table).
+    (position, address of `weights_of`), and for the search (record, ply).
     """
-    lines = (
-        "white, black, white_shares, black_shares, weights",
-        "total += weights[{index}] * "
-        "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))",
-        "total += {multiplier} * ({count}(white, weighed_at, (weights, {index}, {size})) - "
-        "{count}(black, weighed_at, (weights, {index}, {size})))",
+    whole, number, view, look, meet = terms.is_whole, len(terms), terms.view, terms.look, terms.meet
+    kind, finished, by_stage = (np.int64, _of_both_phases, 0) if whole else (np.float64, _as_it_comes, 1)
+    arithmetic = _Arithmetic(
+        _weighed_inside if terms.version else _weighed_at,
+        _whole_shares if whole else phase_shares,
+        memory.now if whole else _as_it_comes,
     )
-    weighed_at, views = _weighed_inside if terms.version else _weighed_at, terms.views
-    by_pawns = _for_each_term(terms, *lines, lambda each: each.pawns_and_kings, weighed_at=weighed_at)
-    by_others = _for_each_term(terms, *lines, lambda each: not each.pawns_and_kings, weighed_at=weighed_at)
+    pieces, row_bytes = _pieces_of(terms, arithmetic), 8 * number
+    of_pawns = _adding(terms, arithmetic, wanted=lambda each: each.pawns_and_kings)
+    has_pawns = any(each.pawns_and_kings for each in terms)
+    of_others = _adding(terms, arithmetic, wanted=lambda each: not each.pawns_and_kings)
+
+    @kernel(makes_arrays=True)
+    def weights_at(address, stage):
+        return memory.array_at(U64(address + by_stage * stage * row_bytes), kind, number)
 
     @kernel
-    def weighted_sum(position, weights):
-        white, black = views(position)
-        white_shares, black_shares = phase_shares(white), phase_shares(black)
-        pawns = by_pawns(white, black, white_shares, black_shares, weights, 0.0)
-        return pawns + by_others(white, black, white_shares, black_shares, weights, 0.0)
+    def look_at(position, white, black, weights):
+        """Fill the views of both sides; the sum of all terms but those of pawns and kings alone."""
+        total = look(position, WHITE, ZERO, white, pieces, weights)
+        total -= look(position, BLACK, ZERO, black, pieces, weights)
+        meet(position, WHITE, white, black)
+        meet(position, BLACK, black, white)
+        return total + of_others(white, weights) - of_others(black, weights)
 
     @kernel
-    def remembered_sum(position, stage, weights, pawn_table):
-        white, black = views(position)
-        white_shares, black_shares = phase_shares(white), phase_shares(black)
-        keys, scores = pawn_table_at(pawn_table)
-        key = pawn_king_key(position, stage)
-        place = place_of_pawns(key)
-        if keys[place] != key:
-            keys[place], scores[place] = key, by_pawns(white, black, white_shares, black_shares, weights, 0.0)
-        return scores[place] + by_others(white, black, white_shares, black_shares, weights, 0.0)
+    def white_score(position, address):
+        stage, white, black = material.stage_of(position), memory.local_record(view), memory.local_record(view)
+        weights = weights_at(address, stage)
+        total = look_at(position, white, black, weights)
+        return finished(total + of_pawns(white, weights) - of_pawns(black, weights), stage)
 
-    return weighted_sum, remembered_sum
+    @kernel
+    def remembered_score(s, ply):
+        position, tables = s.positions[ply], s.accumulators
+        keys, scores = _table_at(tables, np.float64)
+        here = _place_of(position.key)
+        if keys[here] != position.key:
+            stage, white, black = material.stage_of(position), memory.local_record(view), memory.local_record(view)
+            weights, key = weights_at(np.int64(s.evaluation_data), stage), pawn_king_key(position, by_stage * stage)
+            pawns_at, place = tables + HALF, _place_of(key)
+            if has_pawns:
+                memory.prefetch(pawns_at + U64(8 * place))  # it comes while the pieces are looked at
+            total = look_at(position, white, black, weights)
+            if has_pawns:
+                pawn_keys, sums = _table_at(pawns_at, kind)
+                if pawn_keys[place] != key:
+                    pawn_keys[place], sums[place] = key, of_pawns(white, weights) - of_pawns(black, weights)
+                total += sums[place]
+            keys[here], scores[here] = position.key, finished(total, stage)
+        return scores[here]
+
+    return white_score, remembered_score
 
 
 @contextmanager
@@ -194,7 +279,7 @@ def _compiling(terms: registry.TermSet) -> Iterator[None]:
 def install(terms: registry.TermSet, records: np.ndarray) -> None:
     """Let these search records use this set; raises EvaluationError for a term of the user's that does not compile.
 
-    Their `evaluation_data` are the weights of each stage in turn, `accumulators` the address of a pawn table.
+    Their `evaluation_data` is the address of `weights_of`, `accumulators` that of BYTES for the tables.
     """
     with _compiling(terms):
         _install_of(terms)(records)
@@ -202,21 +287,12 @@ def install(terms: registry.TermSet, records: np.ndarray) -> None:
 
 @cache
 def _install_of(terms: registry.TermSet) -> Any:
-    _, remembered_sum = _kernels_of(terms)
-    number, row_bytes = len(terms), U64(8 * len(terms))
-
-    @kernel
-    def white_score(s, ply):
-        """White's score at `ply` of a search record before draw rules, float64."""
-        position = s.positions[ply]
-        stage = material.stage_of(position)
-        row = s.evaluation_data + U64(stage) * row_bytes  # chosen once, as the sum has no stages
-        return remembered_sum(position, stage, memory.array_at(row, np.float64, number), s.accumulators)
+    _, remembered_score = _kernels_of(terms)
 
     @entry(of=terms.key)
     def install(records):
         s = records[0]
-        s.evaluation = memory.evaluation_address(white_score, s)
+        s.evaluation = memory.evaluation_address(remembered_score, s)
 
     return install
 
@@ -224,24 +300,21 @@ def _install_of(terms: registry.TermSet) -> Any:
 @cache
 def addresses_of(terms: registry.TermSet) -> Addresses:
     """Where the kernels of a set are; compiles them if they are not on the disk."""
-    weighted_sum, view_without = _kernels_of(terms)[0], terms.view_without
-    fill_counts = _for_each_term(
-        terms,
-        "side_view, shares, out",
-        "out[{index}] = {multiplier} * shares[{phase}] * {count}(side_view)",
-        "{count}(side_view, counted_at, (out, {index}, {size}, {multiplier}))",
-        counted_at=_counted_at,
-    )
+    white_score, view, look, meet = _kernels_of(terms)[0], terms.view, terms.look, terms.meet
+    add_counts, pieces = _adding(terms, _COUNTING), _pieces_of(terms, _COUNTING)
 
     @kernel
     def side_counts(position, colour, squares, out):
-        side_view = view_without(position, colour, squares)
         out[:] = 0.0
-        return fill_counts(side_view, phase_shares(side_view), out, 0)
+        side, enemy = memory.local_record(view), memory.local_record(view)
+        look(position, colour, squares, side, pieces, out)
+        look(position, 1 - colour, ZERO, enemy, _NO_PIECES, out)
+        meet(position, colour, side, enemy)
+        return add_counts(side, out)
 
     @entry(of=terms.key)
     def link(positions, out, addresses):
-        addresses[0] = memory.sum_address(weighted_sum, positions[0], out)
+        addresses[0] = memory.evaluation_address(white_score, positions[0])
         addresses[1] = memory.counts_address(side_counts, positions[0], out)
 
     found = np.zeros(2, dtype=np.uint64)
@@ -270,9 +343,7 @@ def side_counts(address, position, out):
 def _evaluate_all(address, positions, weights, scores):
     for index in range(len(positions)):
         position = positions[index]
-        scores[index] = material.final_score(
-            position, memory.call_sum(address, position, weights[material.stage_of(position)])
-        )
+        scores[index] = material.final_score(position, memory.call_evaluation(address, position, weights))
 
 
 @entry
@@ -290,7 +361,8 @@ def _count_all(address, positions, counts):
 def scores_of(positions: np.ndarray, weights: np.ndarray, terms: registry.TermSet = registry.TERMS) -> np.ndarray:
     """Scores of POSITION[n] under weights of one phase or two, int64[n]: centipawns for the side to move."""
     scores = np.zeros(len(positions), dtype=np.int64)
-    _evaluate_all(addresses_of(terms).weighted_sum, positions, phases.by_stage(weights, len(terms)), scores)
+    summed = weights_of(terms, weights)
+    _evaluate_all(addresses_of(terms).white_score, positions, summed.ctypes.data, scores)
     return scores
 
 

@@ -110,10 +110,10 @@ class LinearEvaluation(evaluation.Evaluation):
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
-        pawn_table = aligned_bytes(compiled.BYTES)
+        weights, tables = compiled.weights_of(self.terms, self.weights), aligned_bytes(compiled.BYTES)
         compiled.install(self.terms, record)  # may raise, while the record is as it was
-        record[0]["evaluation_data"], record[0]["accumulators"] = self._table.ctypes.data, pawn_table.ctypes.data
-        return self._table, pawn_table
+        record[0]["evaluation_data"], record[0]["accumulators"] = weights.ctypes.data, tables.ctypes.data
+        return weights, tables
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
 
+import numpy as np
+
 from merino.core.compiled.jit import kernel
-from merino.eval.linear.view import view_without, views
+from merino.eval.linear.view import VIEW, look, meet
 
 PAWN_VALUE = 0  # the first term of every set: the unit of relative values
 
@@ -41,8 +43,11 @@ class TermTable:
 
     Each cell is a `Term` of its own in the set, in a row and in this order, called by the table's name and the cell's.
     `total` is compiled: it takes a view, a function `at` and what that wants first, and returns the sum of
-    at(cells, index of a cell, how much of it the side has). `counts` names the term or table of the set whose count is
-    that of all cells together, empty if that is the same for both sides, None if it is neither.
+    at(cells, index of a cell, how much of it the side has). With `of`, the name of a set of the view such as "knights",
+    it is asked for each of these pieces alone: it takes the view, the square and how many safe squares the piece
+    attacks (0 for pawns), and returns the index of a cell and how much of it the piece is. `counts` names the term or
+    table of the set whose count is that of all cells together, empty if that is the same for both sides, None if it is
+    neither.
     """
 
     name: str
@@ -52,6 +57,8 @@ class TermTable:
     total: Any
     pawns_and_kings: bool = False
     counts: str | None = None
+    of: str = ""
+    parts: int = 1
 
 
 @dataclass(frozen=True)
@@ -59,12 +66,13 @@ class Term:
     """One evaluation term.
 
     `count` is compiled: it takes a view of its set and returns how much of the term that side has (any real number,
-    before phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is the expected sign of the
-    weight: 1 if more of the term should be good for its side, -1 if bad. `sentence` is the chess. `default` is the
-    weight in a file that does not name the term, None for that of the file that comes with Merino. A new term takes 0,
-    so that older files score as before. `pawns_and_kings` promises that the count depends on the pawns and kings of
-    both sides alone: the search then remembers it by them. `table` is that which it is a cell of, None for a term that
-    stands alone; a cell has no `count` of its own, as the table counts for all of them.
+    before phase and group multiplier), in so many `parts` of one; with `of` how much of it one piece is, as in a table.
+    `bounds` are of the weight in centipawns. `sign` is the expected sign of the weight: 1 if more of the term should be
+    good for its side, -1 if bad. `sentence` is the chess. `default` is the weight in a file that does not name the
+    term, None for that of the file that comes with Merino. A new term takes 0, so that older files score as before.
+    `pawns_and_kings` promises that the count depends on the pawns and kings of both sides alone: the search then
+    remembers it by them. `table` is that which it is a cell of, None for a term that stands alone; a cell has no
+    `count` of its own, as the table counts for all of them.
     """
 
     name: str
@@ -77,6 +85,8 @@ class Term:
     default: float | None = None
     pawns_and_kings: bool = False
     table: TermTable | None = None
+    parts: int = 1
+    of: str = ""
 
 
 def to_read(terms: Sequence[Term]) -> Iterator[tuple[Term | TermTable, slice]]:
@@ -92,19 +102,27 @@ def to_read(terms: Sequence[Term]) -> Iterator[tuple[Term | TermTable, slice]]:
 class TermSet(Sequence[Term]):
     """A named set of terms: all that a score is the sum of, in the order of their weights. Its first term is the pawn.
 
-    `name` is the word by which a weights file names the set. `views` is a kernel: the views of both sides of a
-    position, White's first, which its terms count on. `view_without` is another: the view of a side (position, colour,
-    squares) that leaves its own pieces on `squares`, as it sees them, out of the count. `version` distinguishes sets
-    of one name that a user's file has had, as compiled code and results depend on them; empty for the sets of Merino.
-    `base` names the set that it is derived from, empty for none.
+    `name` is the word by which a weights file names the set. `view` is the dtype of what its terms look at. `look` is a
+    kernel (position, colour, squares, view, Pieces, counts) -> what these kernels count of all pieces of a side; it
+    fills its view, but for its own pieces on `squares`, as it sees them. `meet`, a kernel too, fills what depends on
+    the enemy's view (position, colour, view, enemy's). `version` distinguishes sets of one name that a user's file has
+    had, as compiled code and results depend on them; empty for the sets of Merino. `base` names the set that it is
+    derived from, empty for none. All counts of a set that `is_whole` are whole numbers of parts, in all phases, so that
+    its sum is exact.
     """
 
     version = base = ""
 
     def __init__(
-        self, name: str, views: Any = views, view_without: Any = view_without, terms: Iterable[Term] = ()
+        self,
+        name: str,
+        view: np.dtype = VIEW,
+        look: Any = look,
+        meet: Any = meet,
+        terms: Iterable[Term] = (),
+        is_whole: bool = False,
     ) -> None:
-        self.name, self.views, self.view_without = name, views, view_without
+        self.name, self.view, self.look, self.meet, self.is_whole = name, view, look, meet, is_whole
         self._terms = list(terms)
 
     def __getitem__(self, index: Any) -> Any:
@@ -131,6 +149,8 @@ class TermSet(Sequence[Term]):
         sign: int = 1,
         default: float | None = None,
         pawns_and_kings: bool = False,
+        parts: int = 1,
+        of: str = "",
     ) -> Callable[[Callable[..., Any]], Any]:
         """Add the decorated count as the next term. Its docstring is the sentence that users read.
 
@@ -142,7 +162,9 @@ class TermSet(Sequence[Term]):
         def register(count: Callable[..., Any]) -> Any:
             sentence = " ".join((count.__doc__ or "").split())
             compiled = kernel(count)
-            self._terms.append(Term(name, group, bounds, phase, sign, sentence, compiled, default, pawns_and_kings))
+            self._terms.append(
+                Term(name, group, bounds, phase, sign, sentence, compiled, default, pawns_and_kings, None, parts, of)
+            )
             return compiled
 
         return register
@@ -156,15 +178,17 @@ class TermSet(Sequence[Term]):
         default: float | None = None,
         pawns_and_kings: bool = False,
         counts: str | None = None,
+        of: str = "",
     ) -> Callable[[Callable[..., Any]], Any]:
         """Add the decorated total as a `TermTable`, and its cells as the next terms.
 
-        `counts` is as there, the rest as for `term`. The sentence of a cell is that of the table with its name.
+        `counts` and `of` are as there, the rest as for `term`. The sentence of a cell is that of the table with its
+        name.
         """
 
         def register(total: Callable[..., Any]) -> Any:
             sentence, compiled = " ".join((total.__doc__ or "").split()), kernel(total)
-            table = TermTable(name, group, sentence, tuple(cells), compiled, pawns_and_kings, counts)
+            table = TermTable(name, group, sentence, tuple(cells), compiled, pawns_and_kings, counts, of)
             for cell in table.cells:
                 text = f"{sentence.removesuffix('.')}: {cell}."
                 self._terms.append(

@@ -58,7 +58,7 @@ def derived(name: str, base: str, without: Iterable[str] = ()) -> registry.TermS
         if name_of_one not in (known := [each.name for each, _ in terms.to_read()]):
             raise ValueError(f"{base} has no term called {name_of_one!r}{text.did_you_mean(name_of_one, known)}")
     kept = [term for each, at in terms.to_read() if each.name not in dropped for term in terms[at]]
-    found = registry.TermSet(name, terms.views, terms.view_without, kept)
+    found = registry.TermSet(name, terms.view, terms.look, terms.meet, kept)
     found.base = base
     return found
 

@@ -1,6 +1,6 @@
 """The 27 terms of GreKo 2015 ML, and nothing else.
 
-Each is a count for the side whose `View` it is given: how much of this is there? Its weight (centipawns) is
+Each is a count for the side whose `VIEW` it is given: how much of this is there? Its weight (centipawns) is
 applied elsewhere. Where a count curves (mobility, passed pawns), the curve is in a table here, so the evaluation
 stays linear in the weights. Definitions after Vladimir Medvedev's GreKo 12.9 and 2015.
 """

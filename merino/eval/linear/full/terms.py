@@ -21,9 +21,9 @@ from merino.core.board.bitboard import (
     south_fill,
 )
 from merino.core.compiled.jit import kernel
-from merino.eval.linear.full.view import EITHER, LAST_REACH, REACH_BITS, TERMS, UNLIMITED, WORTH, enemies, enemy_pieces
+from merino.eval.linear.full.view import EITHER, TERMS, UNLIMITED, WORTH, enemies, enemy_pieces
 from merino.eval.linear.registry import Group
-from merino.eval.linear.view import DISTANCES, cell_total, parabola, passed_sum
+from merino.eval.linear.view import DISTANCES
 
 term, table = TERMS.term, TERMS.table
 
@@ -88,9 +88,8 @@ def tempo(view):
 
 # Terms that count pawns which are not passed: their chains and their weaknesses.
 
+SQUARED_RANKS = 49  # parts: a pawn on the second rank counts 1 of them, one on the last would count all
 RANKS_OF_PAWNS = tuple(f"rank{rank}" for rank in range(2, 8))
-BY_RANK = np.array([(square >> 3) - 1 for square in SQUARES])  # the cell of a pawn, from the second rank on
-BY_RANK_FROM_3 = BY_RANK - 1
 
 
 @kernel
@@ -103,6 +102,18 @@ def _open_ahead(pawns, enemy_pawns):
 def _isolated(pawns):
     """Pawns with no friendly pawn on the adjacent files."""
     return pawns & ~adjacent(south_fill(north_fill(pawns)))
+
+
+@kernel
+def _is_in(squares, square):
+    """1 if the square belongs to the set, else 0."""
+    return np.int64(squares >> U64(square) & ONE)
+
+
+@kernel
+def _squared_rank(pawn, counted):
+    """The square of the rank of a pawn, 0 if its square does not belong to the set `counted`."""
+    return (pawn >> 3) ** 2 * _is_in(counted, pawn)
 
 
 @term("PawnDoubled", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)
@@ -130,16 +141,16 @@ def pawn_backward(view):
     return popcount(view.pawns & ~_isolated(view.pawns) & ~has_support & (view.enemy_by_pawns >> U64(8)))
 
 
-@table("PawnPhalanx", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS, pawns_and_kings=True)
-def pawn_phalanx(view, at, cells):
+@table("PawnPhalanx", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS, pawns_and_kings=True, of="pawns")
+def pawn_phalanx(view, pawn, _):
     """A pawn with a friendly pawn next to it, by its rank."""
-    return cell_total(view.pawns & adjacent(view.pawns), BY_RANK, at, cells)
+    return (pawn >> 3) - 1, _is_in(adjacent(view.pawns), pawn)
 
 
-@table("PawnSupported", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS[1:], pawns_and_kings=True)
-def pawn_supported(view, at, cells):
+@table("PawnSupported", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS[1:], pawns_and_kings=True, of="pawns")
+def pawn_supported(view, pawn, _):
     """A pawn guarded by a friendly pawn, by its rank."""
-    return cell_total(view.pawns & view.own.by_pawns, BY_RANK_FROM_3, at, cells)
+    return max(pawn >> 3, 2) - 2, _is_in(view.own.by_pawns, pawn)
 
 
 @term("PawnIslands", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)
@@ -149,72 +160,68 @@ def pawn_islands(view):
     return popcount(files & ~(files << ONE))
 
 
-@term("PawnCandidate", Group.PASSED_PAWNS, EITHER, pawns_and_kings=True)
-def pawn_candidate(view):
+@term("PawnCandidate", Group.PASSED_PAWNS, EITHER, pawns_and_kings=True, parts=SQUARED_RANKS, of="pawns")
+def pawn_candidate(view, pawn, _):
     """A pawn, not passed, no enemy pawn ahead on its file, a friendly pawn next to or guarding it, by its rank."""
     near = view.own.by_pawns | adjacent(view.pawns)
-    return passed_sum(_open_ahead(view.pawns & ~view.passed & near, view.enemy_pawns))
+    return _squared_rank(pawn, _open_ahead(~view.passed & near, view.enemy_pawns))
 
 
 # Terms that count passed pawns: no enemy pawn is ahead on their file or an adjacent one.
 
+PASSED = "PassedPawn"
 FIRST_RANK, FAR = 3, 5  # pawns on lower ranks count as on this one, here from 0, and more steps as so many
 STEPS = tuple(f"rank{rank + 1}_steps{steps}" for rank in range(FIRST_RANK, 7) for steps in range(FAR + 1))
 
 
 @kernel
-def _by_steps(pawns, king, at, cells):
-    """The total of a table by the rank of each pawn, and by how far the king is from the square ahead of it."""
-    total = 0.0
-    while pawns:
-        pawn = lsb(pawns)
-        rank, steps = max(pawn >> 3, FIRST_RANK), min(DISTANCES[pawn + 8, king], FAR)
-        total += at(cells, (FAR + 1) * (rank - FIRST_RANK) + steps, 1.0)
-        pawns &= pawns - ONE
-    return total
+def _by_steps(pawn, king):
+    """The cell of a pawn by its rank, and by how far the king is from the square ahead of it."""
+    rank, steps = max(pawn >> 3, FIRST_RANK), min(DISTANCES[pawn + 8, king], FAR)
+    return (FAR + 1) * (rank - FIRST_RANK) + steps
 
 
-@table("PassedPawn", Group.PASSED_PAWNS, (-300, 300), RANKS_OF_PAWNS, pawns_and_kings=True)
-def passed_pawn(view, at, cells):
+@table(PASSED, Group.PASSED_PAWNS, (-300, 300), RANKS_OF_PAWNS, pawns_and_kings=True, of="passed")
+def passed_pawn(_, pawn, __):
     """A passed pawn, by its rank."""
-    return cell_total(view.passed, BY_RANK, at, cells)
+    return (pawn >> 3) - 1, 1
 
 
-@term("PassedFree", Group.PASSED_PAWNS, (-300, 300))
-def passed_free(view):
+@term("PassedFree", Group.PASSED_PAWNS, (-300, 300), parts=SQUARED_RANKS, of="passed")
+def passed_free(view, pawn, _):
     """A passed pawn whose next square is empty, by the square of its rank."""
-    return passed_sum(view.passed & ~(view.occupied >> U64(8)))
+    return _squared_rank(pawn, ~(view.occupied >> U64(8)))
 
 
-@term("PassedSafe", Group.PASSED_PAWNS, (-300, 300))
-def passed_safe(view):
+@term("PassedSafe", Group.PASSED_PAWNS, (-300, 300), parts=SQUARED_RANKS, of="passed")
+def passed_safe(view, pawn, _):
     """A passed pawn whose next square the enemy does not attack, by the square of its rank."""
-    return passed_sum(view.passed & ~(view.enemy_attacked >> U64(8)))
+    return _squared_rank(pawn, ~(view.enemy_attacked >> U64(8)))
 
 
-@term("PassedPath", Group.PASSED_PAWNS, (-300, 300))
-def passed_path(view):
+@term("PassedPath", Group.PASSED_PAWNS, (-300, 300), parts=SQUARED_RANKS, of="passed")
+def passed_path(view, pawn, _):
     """A passed pawn whose whole way is free of enemies and of their attacks, by the square of its rank."""
-    return passed_sum(view.passed & ~south_fill((view.enemy_attacked | enemies(view)) >> U64(8)))
+    return _squared_rank(pawn, ~south_fill((view.enemy_attacked | enemies(view)) >> U64(8)))
 
 
-@term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_and_kings=True)
-def passed_connected(view):
+@term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_and_kings=True, parts=SQUARED_RANKS, of="passed")
+def passed_connected(view, pawn, _):
     """A passed pawn with another on an adjacent file and at most one rank away, by the square of its rank."""
     near = view.passed | view.passed << U64(8) | view.passed >> U64(8)
-    return passed_sum(view.passed & adjacent(near))
+    return _squared_rank(pawn, adjacent(near))
 
 
-@table("PassedEnemyKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts="PassedPawn")
-def passed_enemy_king(view, at, cells):
+@table("PassedEnemyKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts=PASSED, of="passed")
+def passed_enemy_king(view, pawn, _):
     """A passed pawn by its rank, 4 and lower as one, and by how many steps the enemy king is from the square ahead."""
-    return _by_steps(view.passed, view.enemy_king, at, cells)
+    return _by_steps(pawn, view.enemy_king), 1
 
 
-@table("PassedOwnKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts="PassedPawn")
-def passed_own_king(view, at, cells):
+@table("PassedOwnKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts=PASSED, of="passed")
+def passed_own_king(view, pawn, _):
     """A passed pawn by its rank, 4 and lower as one, and by how many steps its own king is from the square ahead."""
-    return _by_steps(view.passed, view.king, at, cells)
+    return _by_steps(pawn, view.king), 1
 
 
 @term("PassedRook", Group.PASSED_PAWNS, EITHER)
@@ -223,20 +230,14 @@ def passed_rook(view):
     return popcount(view.passed & north_fill(view.rooks << U64(8)))
 
 
-@term("PassedSquare", Group.PASSED_PAWNS, (-300, 300))
-def passed_square(view):
+@term("PassedSquare", Group.PASSED_PAWNS, (-300, 300), parts=6, of="passed")
+def passed_square(view, pawn, _):
     """A passed pawn that the bare enemy king cannot catch, by its rank: the rule of the square."""
-    total = 0.0
-    if view.enemy_units == 0:
-        pawns = view.passed
-        while pawns:
-            pawn = lsb(pawns) - (0 if view.to_move else 8)
-            pawns &= pawns - ONE
-            rank = pawn >> 3
-            files_apart = abs((pawn & 7) - (view.enemy_king & 7))
-            if files_apart > 7 - rank or (view.enemy_king >> 3) < rank:
-                total += rank / 6
-    return total
+    if view.enemy_units > 0:
+        return 0
+    rank = (pawn >> 3) - (0 if view.to_move else 1)
+    files_apart = abs((pawn & 7) - (view.enemy_king & 7))
+    return rank if files_apart > 7 - rank or (view.enemy_king >> 3) < rank else 0
 
 
 # Terms that count good places of pieces and how far they reach.
@@ -249,16 +250,6 @@ SPACE = (RANKS[1] | RANKS[2] | RANKS[3]) & (FILES[2] | FILES[3] | FILES[4] | FIL
 def _outposts(view):
     """Squares on ranks 4 to 6 that a friendly pawn guards and that no enemy pawn can ever attack."""
     return OUTPOST_RANKS & view.own.by_pawns & ~south_fill(view.enemy_by_pawns)
-
-
-@kernel
-def _by_reach(reach, pieces, at, cells):
-    """The total of a table by safe squares over so many pieces; `reach` is as in `Attacks`."""
-    total = 0.0
-    for _ in range(pieces):
-        total += at(cells, np.int64(reach & LAST_REACH), 1.0)
-        reach >>= REACH_BITS
-    return total
 
 
 @term("KnightOutpost", Group.BOARD_CONTROL, EITHER)
@@ -291,41 +282,46 @@ def rook_on_seventh(view):
     return popcount(view.rooks & RANKS[6])
 
 
+@kernel
+def _files(pawns):
+    """The whole files of these pawns."""
+    return (south_fill(pawns) & RANKS[0]) * FILES[0]
+
+
 @term("RookOpen", Group.BOARD_CONTROL, EITHER)
 def rook_open(view):
     """A rook on a file without pawns."""
-    return popcount(view.rooks & ~south_fill(north_fill(view.pawns | view.enemy_pawns)))
+    return popcount(view.rooks & ~(_files(view.pawns) | _files(view.enemy_pawns)))
 
 
 @term("RookHalfOpen", Group.BOARD_CONTROL, EITHER)
 def rook_half_open(view):
     """A rook on a file with enemy pawns and without own ones."""
-    own, enemy = (south_fill(north_fill(view.pawns)), south_fill(north_fill(view.enemy_pawns)))
-    return popcount(view.rooks & ~own & enemy)
+    return popcount(view.rooks & ~_files(view.pawns) & _files(view.enemy_pawns))
 
 
-@table("KnightMobility", Group.MOBILITY, EITHER, map(str, range(9)), counts="KnightValue")
-def knight_mobility(view, at, cells):
+@table("KnightMobility", Group.MOBILITY, EITHER, map(str, range(9)), counts="KnightValue", of="knights")
+def knight_mobility(_, __, reach):
     """A knight by how many safe squares it attacks."""
-    return _by_reach(view.own.knight_reach, popcount(view.knights), at, cells)
+    return reach, 1
 
 
-@table("BishopMobility", Group.MOBILITY, EITHER, map(str, range(14)), counts="BishopValue")
-def bishop_mobility(view, at, cells):
+@table("BishopMobility", Group.MOBILITY, EITHER, map(str, range(14)), counts="BishopValue", of="bishops")
+def bishop_mobility(_, __, reach):
     """A bishop by how many safe squares it attacks."""
-    return _by_reach(view.own.bishop_reach, popcount(view.bishops), at, cells)
+    return reach, 1
 
 
-@table("RookMobility", Group.MOBILITY, EITHER, map(str, range(15)), counts="RookValue")
-def rook_mobility(view, at, cells):
+@table("RookMobility", Group.MOBILITY, EITHER, map(str, range(15)), counts="RookValue", of="rooks")
+def rook_mobility(_, __, reach):
     """A rook by how many safe squares it attacks."""
-    return _by_reach(view.own.rook_reach, popcount(view.rooks), at, cells)
+    return reach, 1
 
 
-@table("QueenMobility", Group.MOBILITY, EITHER, map(str, range(28)), counts="QueenValue")
-def queen_mobility(view, at, cells):
+@table("QueenMobility", Group.MOBILITY, EITHER, map(str, range(28)), counts="QueenValue", of="queens")
+def queen_mobility(_, __, reach):
     """A queen by how many safe squares it attacks."""
-    return _by_reach(view.own.queen_reach, popcount(view.queens), at, cells)
+    return reach, 1
 
 
 @term("Space", Group.BOARD_CONTROL, EITHER)
@@ -337,86 +333,76 @@ def space(view):
 # Tables by square: where each kind of piece stands well. The wings are alike: a square of files e to h
 # counts as that opposite on files d to a.
 
-FOLDED = np.array([4 * (square >> 3) + min(square & 7, 7 - (square & 7)) for square in SQUARES])
+FOLDED = np.array([4 * (square >> 3) + min(square & 7, 7 - (square & 7)) for square in SQUARES], dtype=np.int16)
 HALF = tuple(f"{file}{rank}" for rank in range(1, 9) for file in "abcd")  # the names of the squares that FOLDED counts
 STEPS_TO_KING = tuple(map(str, range(1, 8)))  # of a king to a square
 PAWN_RANKS, PAWN_FOLDED = HALF[4:-4], FOLDED - 4  # without the first rank and the last
 
 
-@kernel
-def _by_steps_to_king(pieces, king, at, cells):
-    """The total of a table over a set; its cells are the steps from a king, 1 to 7."""
-    total = 0.0
-    while pieces:
-        total += at(cells, DISTANCES[lsb(pieces), king] - 1, 1.0)
-        pieces &= pieces - ONE
-    return total
-
-
-@table("PawnSquare", Group.PAWN_STRUCTURE, EITHER, PAWN_RANKS, pawns_and_kings=True, counts="PawnValue")
-def pawn_square(view, at, cells):
+@table("PawnSquare", Group.PAWN_STRUCTURE, EITHER, PAWN_RANKS, pawns_and_kings=True, counts="PawnValue", of="pawns")
+def pawn_square(_, pawn, __):
     """A pawn by its square."""
-    return cell_total(view.pawns, PAWN_FOLDED, at, cells)
+    return PAWN_FOLDED[pawn], 1
 
 
-@table("KnightSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="KnightValue")
-def knight_square(view, at, cells):
+@table("KnightSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="KnightValue", of="knights")
+def knight_square(_, knight, __):
     """A knight by its square."""
-    return cell_total(view.knights, FOLDED, at, cells)
+    return FOLDED[knight], 1
 
 
-@table("BishopSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="BishopValue")
-def bishop_square(view, at, cells):
+@table("BishopSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="BishopValue", of="bishops")
+def bishop_square(_, bishop, __):
     """A bishop by its square."""
-    return cell_total(view.bishops, FOLDED, at, cells)
+    return FOLDED[bishop], 1
 
 
-@table("RookSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="RookValue")
-def rook_square(view, at, cells):
+@table("RookSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="RookValue", of="rooks")
+def rook_square(_, rook, __):
     """A rook by its square."""
-    return cell_total(view.rooks, FOLDED, at, cells)
+    return FOLDED[rook], 1
 
 
-@table("QueenSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="QueenValue")
-def queen_square(view, at, cells):
+@table("QueenSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="QueenValue", of="queens")
+def queen_square(_, queen, __):
     """A queen by its square."""
-    return cell_total(view.queens, FOLDED, at, cells)
+    return FOLDED[queen], 1
 
 
 @table("KingSquare", Group.KING_SAFETY, UNLIMITED, HALF, pawns_and_kings=True, counts="")
 def king_square(view, at, cells):
     """The king by his square."""
-    return at(cells, FOLDED[view.king], 1.0)
+    return at(cells, FOLDED[view.king], 1)
 
 
-@table("PawnFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, pawns_and_kings=True, counts="PawnValue")
-def pawn_from_king(view, at, cells):
+@table("PawnFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, pawns_and_kings=True, counts="PawnValue", of="pawns")
+def pawn_from_king(view, pawn, _):
     """A pawn by its steps from the own king."""
-    return _by_steps_to_king(view.pawns, view.king, at, cells)
+    return DISTANCES[pawn, view.king] - 1, 1
 
 
-@table("KnightFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="KnightValue")
-def knight_from_king(view, at, cells):
+@table("KnightFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="KnightValue", of="knights")
+def knight_from_king(view, knight, _):
     """A knight by its steps from the own king."""
-    return _by_steps_to_king(view.knights, view.king, at, cells)
+    return DISTANCES[knight, view.king] - 1, 1
 
 
-@table("BishopFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="BishopValue")
-def bishop_from_king(view, at, cells):
+@table("BishopFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="BishopValue", of="bishops")
+def bishop_from_king(view, bishop, _):
     """A bishop by its steps from the own king."""
-    return _by_steps_to_king(view.bishops, view.king, at, cells)
+    return DISTANCES[bishop, view.king] - 1, 1
 
 
-@table("RookFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="RookValue")
-def rook_from_king(view, at, cells):
+@table("RookFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="RookValue", of="rooks")
+def rook_from_king(view, rook, _):
     """A rook by its steps from the own king."""
-    return _by_steps_to_king(view.rooks, view.king, at, cells)
+    return DISTANCES[rook, view.king] - 1, 1
 
 
-@table("QueenFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="QueenValue")
-def queen_from_king(view, at, cells):
+@table("QueenFromKing", Group.KING_SAFETY, EITHER, STEPS_TO_KING, counts="QueenValue", of="queens")
+def queen_from_king(view, queen, _):
     """A queen by its steps from the own king."""
-    return _by_steps_to_king(view.queens, view.king, at, cells)
+    return DISTANCES[queen, view.king] - 1, 1
 
 
 # Terms that count what may be taken, and which squares are contested.
@@ -428,50 +414,43 @@ LOOSE = ("pawn", "minor", "rook", "queen")
 
 
 @kernel
-def _by_target(attacks, view, at, cells):
-    """The total of a table by what of the enemy's is attacked and by what guards it: a cell for each target of a set.
-
-    In the order of TARGETS. Pawns that somebody guards are no targets.
-    """
-    total, targets = 0.0, attacks & (enemy_pieces(view) | view.enemy_pawns & ~view.enemy_attacked)
-    while targets:
-        target = targets & (ZERO - targets)
-        targets ^= target
-        kind = 0 if target & view.enemy_minors else 1 if target & view.enemy_rooks else 2
-        guard = 1 if target & view.enemy_attacked else 0
-        guard = 2 if target & view.enemy_by_pawns else guard
-        total += at(cells, LOOSE_PAWN if target & view.enemy_pawns else 3 * kind + guard, 1.0)
-    return total
+def _target(view, square):
+    """The cell of a target by its kind and by what guards it, in the order of TARGETS."""
+    target = bit(square)
+    kind = 0 if target & view.enemy_minors else 1 if target & view.enemy_rooks else 2
+    guard = 1 if target & view.enemy_attacked else 0
+    guard = 2 if target & view.enemy_by_pawns else guard
+    return LOOSE_PAWN if target & view.enemy_pawns else 3 * kind + guard
 
 
-@table("PawnThreat", Group.THREATS, EITHER, TARGETS)
-def pawn_threat(view, at, cells):
+@table("PawnThreat", Group.THREATS, EITHER, TARGETS, of="targets")
+def pawn_threat(view, square, _):
     """What a pawn attacks, by its kind and by what guards it; of pawns those that nobody guards."""
-    return _by_target(view.own.by_pawns, view, at, cells)
+    return _target(view, square), _is_in(view.own.by_pawns, square)
 
 
-@table("KnightThreat", Group.THREATS, EITHER, TARGETS)
-def knight_threat(view, at, cells):
+@table("KnightThreat", Group.THREATS, EITHER, TARGETS, of="targets")
+def knight_threat(view, square, _):
     """What a knight attacks, by its kind and by what guards it; of pawns those that nobody guards."""
-    return _by_target(view.own.by_knights, view, at, cells)
+    return _target(view, square), _is_in(view.own.by_knights, square)
 
 
-@table("BishopThreat", Group.THREATS, EITHER, TARGETS)
-def bishop_threat(view, at, cells):
+@table("BishopThreat", Group.THREATS, EITHER, TARGETS, of="targets")
+def bishop_threat(view, square, _):
     """What a bishop attacks, by its kind and by what guards it; of pawns those that nobody guards."""
-    return _by_target(view.own.by_bishops, view, at, cells)
+    return _target(view, square), _is_in(view.own.by_bishops, square)
 
 
-@table("RookThreat", Group.THREATS, EITHER, TARGETS)
-def rook_threat(view, at, cells):
+@table("RookThreat", Group.THREATS, EITHER, TARGETS, of="targets")
+def rook_threat(view, square, _):
     """What a rook attacks, by its kind and by what guards it; of pawns those that nobody guards."""
-    return _by_target(view.own.by_rooks, view, at, cells)
+    return _target(view, square), _is_in(view.own.by_rooks, square)
 
 
 @kernel
 def _by_loose(attacks, view, at, cells):
     """The total of a table by what of the enemy's is attacked and nobody guards, in the order of LOOSE."""
-    total, found = 0.0, attacks & ~view.enemy_attacked
+    total, found = 0, attacks & ~view.enemy_attacked
     if found & enemies(view):
         total += at(cells, 0, popcount(found & view.enemy_pawns))
         total += at(cells, 1, popcount(found & view.enemy_minors))
@@ -521,7 +500,6 @@ def controlled(view):
 
 MIN_UNITS, MAX_UNITS, UNITS_A_CELL = 6, 30, 3  # of an attack on the king; more count as so many
 CHECK = 3  # units that a safe check adds
-TROPISM = np.array([parabola(distance, 7, 0, 1, 1) for distance in range(8)])
 UNITS = tuple(map(str, range(MIN_UNITS, MAX_UNITS + 1, UNITS_A_CELL)))
 RANK_NAMES = ("none", *(f"rank{rank}" for rank in range(2, 8)))
 OF_FILE = len(RANK_NAMES)
@@ -597,40 +575,36 @@ def safe_queen_check(view):
 def king_attack(view, at, cells):
     """An attack on the enemy king by two pieces or more, by a sum of attackers, squares and checks."""
     if view.own.ring_attackers < 2:
-        return 0.0
+        return 0
     checks = safe_knight_check(view) + safe_bishop_check(view) + safe_rook_check(view) + safe_queen_check(view)
     units = view.own.ring_units + view.own.ring_hits + king_ring_weak(view) + CHECK * checks
-    return at(cells, (min(units, MAX_UNITS) - MIN_UNITS) // UNITS_A_CELL, 1.0)
+    return at(cells, (min(units, MAX_UNITS) - MIN_UNITS) // UNITS_A_CELL, 1)
 
 
-@term("QueenTropism", Group.KING_SAFETY, EITHER)
-def queen_tropism(view):
+@term("QueenTropism", Group.KING_SAFETY, EITHER, parts=36, of="queens")
+def queen_tropism(view, queen, _):
     """A queen near the enemy king: 1 next to him, 0 at seven steps."""
-    total, queens = 0.0, view.queens
-    while queens:
-        total += TROPISM[DISTANCES[lsb(queens), view.enemy_king]]
-        queens &= queens - ONE
-    return total
+    return (7 - DISTANCES[queen, view.enemy_king]) ** 2
 
 
 @table("KingShelter", Group.KING_SAFETY, EITHER, SHELTER, pawns_and_kings=True)
 def king_shelter(view, at, cells):
     """The nearest friendly pawn ahead of or level with the king, on his and each adjacent file, by file and rank."""
-    total, (first, last) = 0.0, _files_of(view.king)
+    total, (first, last) = 0, _files_of(view.king)
     for file in range(first, last + 1):
-        total += at(cells, _place(file, _nearest(view.pawns, view.king, file)), 1.0)
+        total += at(cells, _place(file, _nearest(view.pawns, view.king, file)), 1)
     return total
 
 
 @table("KingStorm", Group.KING_SAFETY, EITHER, STORM, pawns_and_kings=True)
 def king_storm(view, at, cells):
     """The nearest enemy pawn ahead of the king on his and each adjacent file, by file and rank; by rank if blocked."""
-    total, (first, last) = 0.0, _files_of(view.king)
+    total, (first, last) = 0, _files_of(view.king)
     for file in range(first, last + 1):
         own, enemy = _nearest(view.pawns, view.king, file), _nearest(view.enemy_pawns, view.king, file)
         is_blocked = own > 0 and own == enemy - 1
         place = enemy - 2 + len(SHELTER) if is_blocked else _place(file, enemy)
-        total += at(cells, place, 1.0)
+        total += at(cells, place, 1)
     return total
 
 

@@ -822,7 +822,7 @@ def test_the_moves_of_games_are_counted_in_each_position_however_it_was_reached(
 
     found = at()
     assert (found["games"], found["listed"], found["numbers"]) == (4, 4, None)
-    assert {line["san"]: line["games"] for line in found["moves"]} == {"d4": 1, "c4": 1, "e4": 1}
+    assert {line["san"]: line["rating"] for line in found["moves"]} == {"d4": 2000, "c4": 2200, "e4": None}
     slav = at("d2d4", "d7d5", "c2c4")
     assert slav["numbers"] == [1, 2] and [line["san"] for line in slav["moves"]] == ["c6", "e6"]
     (c4,) = at("d2d4", "d7d5")["moves"]

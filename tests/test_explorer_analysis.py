@@ -376,6 +376,9 @@ def test_a_move_that_is_explored_gets_a_grade_by_the_scores_that_are_shown(page:
     page.tab("games", until=lambda: "from 4 (90%) to -2 (30%)" in page.text("#mistakes"))
     points = "return document.querySelector('#course path.area').getAttribute('d').match(/[ML]/g).length"
     page.until(lambda: page.run(points) >= 4)
+    page.click("#undo", until=lambda: page.text("#score") == "4")
+    page.run(FIND, "g1h1")  # by a search that begins again
+    assert page.text("#score") == "4" and page.texts(f"{LINES} .line-score") == ["4", "+0.10"]
 
 
 # The numbers of a move wherever the page has them, read as they are drawn.

@@ -79,17 +79,22 @@ class Parser(argparse.ArgumentParser):
         examples = "".join(f"\n  {line}" for line in self.examples)
         return f"{self.format_usage()}\n{formatter.format_help()}" + (f"\n{title}:{examples}\n" if examples else "")
 
-    # mypy has overloads for callers that bring their own namespace.
-    def parse_known_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
+    # Newer Pythons read the whole command line by the second, older ones by the first.
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As in argparse, but an unknown option is reported before a missing argument."""
+        return super().parse_known_args(self._with_known_options(args), namespace)
+
+    def parse_known_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The same where arguments may stand between options."""
+        return super().parse_known_intermixed_args(self._with_known_options(args), namespace)
+
+    def _with_known_options(self, args: Sequence[str] | None) -> list[str]:
         words = sys.argv[1:] if args is None else list(args)
         for word in takewhile(lambda word: word != "--" and (self._subparsers is None or word[:1] == "-"), words):
             name, known = word.partition("=")[0], self._option_string_actions
             if re.match("--?[a-zA-Z]", word) and not any(option.startswith(name) for option in known):
                 self.error(f"there is no option '{name[:40]}'{did_you_mean(name, known)}")
-        return super().parse_known_args(words, namespace)
+        return words
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ArgumentError for a value that is not among the choices, with the nearest one."""

@@ -26,6 +26,8 @@ from merino.engine.search.worker import Worker
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import default, from_identity, load_evaluation
 from merino.eval.linear import compiled
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.sets import derived
 from merino.eval.net import updates
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.network import Shape
@@ -171,6 +173,14 @@ def test_scores_along_a_game_equal_those_from_scratch(family: Evaluation, fen: s
             position.push(move)
         if not position.legal_moves:
             position = Position(fen)
+
+
+def test_pawns_with_real_weights_are_worth_what_they_are_at_their_stage() -> None:
+    family = LinearEvaluation(load_evaluation("full").weights, terms=derived("mine", "full"))
+    worker = worker_with(family)
+    for fen in ("4k3/pp6/8/8/8/8/PPP5/3QK3 w - -", "4k3/pp6/8/8/8/8/PPP5/4K3 w - -"):
+        worker.set_root(Position(fen), full_width=False)
+        assert _score_at(worker.record, 0) == pytest.approx(from_scratch(family, chess.Board(fen)), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "terms"])

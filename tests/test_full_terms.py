@@ -128,29 +128,20 @@ def test_the_cells_of_a_table_together_count_what_it_says(counts: np.ndarray) ->
 COUNTS = [
     ("BishopPair", "4k3/8/8/8/8/8/8/B1B1KB2 w - -", 1),
     ("BishopPair", "4k3/8/8/8/8/8/8/B1B1K3 w - -", 0),  # both on dark squares
-    ("PawnIslands", "4k3/8/8/8/8/8/P1PP3P/4K3 w - -", 3),
     ("PawnBackward", "4k3/8/8/2p5/2P5/8/1P6/4K3 w - -", 0),  # nothing hinders b2
     ("PawnBackward", "4k3/8/8/2p5/P7/1P6/8/4K3 w - -", 1),
     ("PassedPath", "4k3/8/8/P7/8/8/8/4K3 w - -", (4 / 7) ** 2),
     ("PassedPath", "1n2k3/8/8/P7/8/8/8/4K3 w - -", 0),  # the knight attacks a6
-    ("PassedRook", "4k3/8/8/P7/8/8/8/R3K3 w - -", 1),
     ("KnightOutpost", "4k3/8/8/3N4/2P5/8/8/4K3 w - -", 1),
     ("KnightOutpost", "4k3/4p3/8/3N4/2P5/8/8/4K3 w - -", 0),  # e7-e6 drives it away
-    ("ThreatByPush", "4k3/8/2n5/8/3P4/8/8/4K3 w - -", 1),
-    ("Hanging", "4k3/8/8/3n4/8/8/8/3RK3 w - -", 1),
     # Queen 5 and bishop 2, three squares next to him, two of them weak, and three checks of 3 units each.
     ("KingAttack_21", "6k1/6pp/8/7Q/8/3B4/8/4K3 w - -", 1),
     ("KingAttack_9", "6k1/8/8/8/3Q4/8/8/4K3 w - -", 0),  # one is no attack
     ("SafeRookCheck", "4k3/8/8/8/8/8/8/R5K1 w - -", 2),  # a8, and e1
-    ("RookMobility_2", "4k3/8/8/8/8/8/6PP/4K2R w - -", 1),  # f1 and g1
     ("KnightSquare_b4", "4k3/8/8/8/1N4N1/8/8/4K3 w - -", 2),  # g4 is as b4
     ("KingShelter_a_rank3", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
-    ("KingShelter_b_rank2", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
     ("KingStorm_blocked_rank4", "4k3/8/8/8/7p/7P/5PP1/6K1 w - -", 1),
-    ("KingStorm_a_rank5", "4k3/8/8/7p/8/7P/5PP1/6K1 w - -", 1),
     ("KnightThreat_rook_by_pawn", "4k3/3p4/2r5/8/3N4/8/8/4K3 w - -", 1),
-    ("KnightThreat_pawn_loose", "4k3/8/2p5/8/3N4/8/8/4K3 w - -", 1),
-    ("PassedOwnKing_rank6_steps1", "4k3/8/P7/8/8/8/8/1K6 w - -", 0),
     ("PassedOwnKing_rank6_steps5", "4k3/8/P7/8/8/8/8/1K6 w - -", 1),  # six
 ]
 

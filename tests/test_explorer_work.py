@@ -50,6 +50,7 @@ def test_an_engine_is_taught_tried_and_kept_on_one_panel(page: Page, tmp_path: P
     page.choose("#learn-blend", 0.5)
     page.choose("#learn-target", "result")
     page.choose("#learn-phases", "2")
+    page.click("#points-start", until=lambda: len(page.all("#points tbody tr")) == 5)
     page.click("#learn-start", until=lambda: page.all("#learned tbody tr") and page.all("#learn-graphs .series path"))
     assert_that_learning_is_reported(page)
     page.run(QUICK_MATCH)

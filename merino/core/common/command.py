@@ -115,6 +115,7 @@ LAB_ROUTES = (
     ("POST", "/api/night/stop", "merino.lab.nets.night_panel:stop_night"),
 )
 LAB_SOCKETS = (
+    ("/ws/points", "merino.lab.points.panel:points"),
     ("/ws/profile", "merino.lab.people.panel:profile"),
     ("/ws/drill", "merino.lab.people.panel:practise"),
 )

@@ -1,4 +1,5 @@
-// What learning found: errors and weights by step, the verdict, and the weights.
+// What learning found: errors and weights by step, the verdict, and the weights; and what pieces are worth in
+// the games that were opened, as `merino points` has it.
 
 import { COLOURS, chart } from "../base/chart.js";
 import { details, h, note, plainTable, tableRow } from "../base/dom.js";
@@ -91,6 +92,28 @@ export function learnedSections({ summary }) {
     return [
         h("p#learn-verdict.summary", verdictOf(summary)),
         folded("All weights", plainTable("learned", HEADS, rows), note(LEGEND)),
+    ];
+}
+
+const PIECES = { P: "Pawn", N: "Knight", B: "Bishop", R: "Rook", Q: "Queen" };
+const orDash = (value, text) => (value === null ? "\u2013" : text(value));
+
+/** What pieces are worth in the games. */
+export function pointSections(points) {
+    const row = ([letter, name]) => {
+        const interval = letter === "P" ? null : points.intervals[letter]; // a pawn is the unit
+        return tableRow(name, [
+            h("td.strong", orDash(points.values[letter], number)),
+            interval ? `${number(interval[0])} .. ${number(interval[1])}` : "",
+            orDash(points.other.values[letter], number),
+        ]);
+    };
+    const heads = ["Piece", "Value", "95% interval", "Drawn games as half a point"];
+    const of = `${plural(points.games, "game")}, ${thousands(points.vectors)} positions by material alone`;
+    const steepness = orDash(points.alpha, (alpha) => alpha.toFixed(3));
+    return [
+        plainTable("points", heads, Object.entries(PIECES).map(row)),
+        note(`${of}; a pawn is 100. Steepness ${steepness} a pawn.`),
     ];
 }
 

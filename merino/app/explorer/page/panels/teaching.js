@@ -8,7 +8,7 @@ import { guarded, reportError, say, showError } from "../base/flow.js";
 import { Work, get, post } from "../base/server.js";
 import { bySize, number, percent, plural, spaced } from "../base/words.js";
 import { changed, listen, refresh, state } from "../state/store.js";
-import { chartsOf, learnedSections } from "./learning_report.js";
+import { chartsOf, learnedSections, pointSections } from "./learning_report.js";
 import { makeNight } from "./night_report.js";
 import { beginMatch, clearMatch, drawMatch, isMatchOn, makeMatch, matchAtServer } from "./teaching_match.js";
 import { catalogue, loadWeights, saveWeights, useWeights } from "./weights.js";
@@ -29,7 +29,10 @@ let record = null;
 let taught = null; // the new weights, as the server is asked for them
 /** @type {any} */
 let old = null; // those they come from
-let isWorking = false;
+/** @type {any} */
+let points = null;
+/** @type {any} */
+let working = null; // "learn" or "points"
 let progress = "";
 let draw = () => {};
 
@@ -96,22 +99,30 @@ const HEARD = {
     },
 };
 
-const work = new Work("/ws/learn", {
-    heard: (message) => {
+function workOf(kind, done) {
+    const heard = (message) => {
         HEARD[message.type](message);
         showState();
-    },
-    done: (message) => {
+    };
+    const ended = () => {
+        working = null;
+        progress = "";
+        draw();
+    };
+    return new Work(`/ws/${kind}`, { heard, done, ended });
+}
+
+const works = {
+    learn: workOf("learn", (message) => {
         takeLearned(message);
         loadWeights().catch(reportError);
         say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
-    },
-    ended: () => {
-        isWorking = false;
-        progress = "";
-        draw();
-    },
-});
+    }),
+    points: workOf("points", (message) => {
+        points = message.points;
+        say("The point values are ready");
+    }),
+};
 
 const asked = (weights) => weights && { weights: weights.id, changes: {} };
 
@@ -121,20 +132,21 @@ function takeLearned(learned) {
     old = asked(learned.old);
 }
 
-async function begin() {
-    if (isMatchOn()) {
+async function begin(kind) {
+    if (kind === "learn" && isMatchOn()) {
         showError(PLAYING);
         return;
     }
-    const settings = chosenSettings();
+    const settings = kind === "learn" ? chosenSettings() : {};
     if (!settings) return;
-    isWorking = true;
+    working = kind;
     progress = "Starting; this part is compiled first (once)";
-    forget();
+    if (kind === "learn") forget();
+    else points = null;
     draw();
     const sent = files.map(async (file) => ({ name: file.name, content: await base64(file) }));
     const { weights, changes } = state;
-    work.begin({ files: await Promise.all(sent), weights, changes, ...settings });
+    works[kind].begin({ files: await Promise.all(sent), weights, changes, ...settings });
 }
 
 /** Drop what was learned before. */
@@ -156,14 +168,14 @@ function mover() {
 
 /** What is being done, in words. */
 function stateWords() {
-    if (!steps.length) return [progress, ...remarks.slice(-1)].filter(Boolean).join(". ");
+    if (working !== "learn" || !steps.length) return [progress, ...remarks.slice(-1)].filter(Boolean).join(". ");
     const [from, to] = [steps[0].valid, steps.at(-1).valid].map((error) => error.toFixed(6));
     const fall = `Step ${steps.length}: the error on games kept apart went from ${from} to ${to}`;
     return `${fall}${mover()}. ${progress}`.trim();
 }
 
 function showState() {
-    byId("learn-state").textContent = isWorking ? stateWords() : "";
+    byId("learn-state").textContent = working ? stateWords() : "";
 }
 
 /** Show which files there are, and what can be done with them. */
@@ -172,8 +184,9 @@ function drawStart() {
     const name = (entry?.name ?? "the weights chosen").replace(/^in use: (.*)/, "the weights in use ($1)");
     replace(byId("learn-files"), files.map(fileItem));
     byId("learn-count").textContent = files.length ? plural(files.length, "file") : "or drop them here";
-    byId("learn-start").hidden = isWorking;
-    byId("learn-stop").hidden = !isWorking;
+    byId("learn-start").hidden = byId("points-start").hidden = Boolean(working);
+    byId("learn-stop").hidden = !working;
+    byId("points-start").disabled = !files.length;
     byId("learn-start").disabled = !files.length || !catalogue.has_terms;
     byId("learn-hint").textContent = catalogue.has_terms
         ? `Learning starts from ${name}, and changes no file until you put the result in use.`
@@ -207,7 +220,8 @@ function drawPart(id, isThere, fill) {
 
 function drawPanel() {
     drawStart();
-    drawPart("learn-watch", isWorking || steps.length || record, () => {
+    drawPart("learn-points", points, () => replace(byId("learn-points").lastElementChild, pointSections(points)));
+    drawPart("learn-watch", working || steps.length || record, () => {
         byId("learn-graphs").hidden = !steps.length && !record;
         replace(byId("learn-report"), record ? learnedSections(record) : null);
         showState();
@@ -220,7 +234,7 @@ function drawPanel() {
 /** Show what was learned before the page was loaded, and the match that the server plays or has played. */
 async function findAgain() {
     const [learned, played] = await Promise.all([get("/api/learning"), matchAtServer()]);
-    if (isWorking || record) return;
+    if (working || record) return;
     takeLearned(learned);
     if (played && played.new.weights !== taught?.weights) {
         record = null;
@@ -237,8 +251,9 @@ export function makeTeaching(_, isShown) {
     };
     const actions = {
         "learn-open": async () => addFiles(await chooseFiles(".pgn,text/plain", true)),
-        "learn-start": begin,
-        "learn-stop": async () => work.stop(),
+        "learn-start": () => begin("learn"),
+        "points-start": () => begin("points"),
+        "learn-stop": async () => works[working].stop(),
         "learn-use": () => useWeights(taught.weights),
         "taught-in-use": putInUse,
         "learn-save": () => saveWeights(taught.weights, {}),

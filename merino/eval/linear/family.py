@@ -92,6 +92,7 @@ class LinearEvaluation(evaluation.Evaluation):
         self.terms = terms
         self.weights = phases.simplest(np.asarray(weights, dtype=np.float64), len(terms))
         self._table = phases.by_stage(self.weights, len(terms))
+        self._summed = compiled.weights_of(terms, self.weights)
         self.weights.setflags(write=False)
         self.k, self.name = k, name
 
@@ -110,10 +111,10 @@ class LinearEvaluation(evaluation.Evaluation):
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
-        weights, tables = compiled.weights_of(self.terms, self.weights), aligned_bytes(compiled.BYTES)
+        tables = aligned_bytes(compiled.BYTES)
         compiled.install(self.terms, record)  # may raise, while the record is as it was
-        record[0]["evaluation_data"], record[0]["accumulators"] = weights.ctypes.data, tables.ctypes.data
-        return weights, tables
+        record[0]["evaluation_data"], record[0]["accumulators"] = self._summed.ctypes.data, tables.ctypes.data
+        return self._summed, tables
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation."""

@@ -11,6 +11,7 @@ import chess
 import pytest
 
 from merino.core.board.game import Position
+from merino.engine.report import phrases, places
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval import families, outlook
 from merino.study import claims, winning
@@ -422,3 +423,10 @@ def test_a_threat_is_claimed_for_the_side_that_is_not_to_move():
         "(2. Nc7+ Kd7 3. Nxa8)."
     )
     assert prover.threat(Position("4k3/8/8/8/8/8/4r3/4K3 w - - 0 1")) is None  # in check
+
+
+def test_the_rules_that_docs_print_have_the_numbers_of_the_proofs() -> None:
+    rules = claims.rules()
+    assert f"within {winning.LATEST} plies" in rules["material"]
+    assert f"within {claims.LONGEST_DRAW} plies" in rules["repetition"] and winning.COVERED == 0.5
+    assert f"{places.LESS_MOBILE} squares fewer" in rules[phrases.MOBILITY]

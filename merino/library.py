@@ -249,8 +249,7 @@ def learn_weights(
     `settings` say what to predict and which terms may move, `selection` the positions that are used. `keep_fen` leaves
     the positions next to each PGN file, and a later run takes them from there. `say` gets each line that the command
     would print; as Events it has callbacks for the share that is done, the state of the match and the steps of the
-    fit, too.
-    Raises LearnError, WeightsError and MatchError.
+    fit, too. Raises LearnError, WeightsError and MatchError.
     """
     for name, path in (("weights", weights), ("out", out)):
         errors.instance(name, path, (str, Path, NoneType), "the path of a file or None")

@@ -255,8 +255,7 @@ class LearnRequest:
 
     `weights` is None for the file in use. Where the target needs scores, `teacher` names the net that gives them, None
     for those in the files. A run that is `dry_run` writes no weights. `keep_fen` keeps the positions of PGN files next
-    to them. `record` is the file of the record, None for one
-    next to the weights.
+    to them. `record` is the file of the record, None for one next to the weights.
     """
 
     files: tuple[str, ...]

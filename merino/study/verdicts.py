@@ -151,16 +151,16 @@ def of_two(
     better, other = sorted(both, key=lambda line: -line.score)
     names = [_bare(san(position, line.pv[0])) for line in (better, other)]
     scores = [score_text(line.score, position.side) for line in (better, other)]
+    same, close, apart = f" ({scores[0]})", f": {scores[0]} and {scores[1]}", f": {scores[0]} against {scores[1]}"
+    if known:
+        same = close = apart = ""
     if better.score == other.score:
-        said = f"The search finds {names[0]} and {names[1]} equally good"
-        return judged((f"{said}." if known else f"{said} ({scores[0]}).",))
+        return judged((f"The search finds {names[0]} and {names[1]} equally good{same}.",))
     is_close = better.score - other.score < DECIDED and _fall(position, better, other, judge) < SAME
     if is_close and better.score.mate is None:
-        said = f"{names[0]} and {names[1]} are about equally good"
-        return judged((f"{said}." if known else f"{said}: {scores[0]} and {scores[1]}.",))
+        return judged((f"{names[0]} and {names[1]} are about equally good{close}.",))
     is_mate = san(position, better.pv[0]).endswith("#")
-    said = f"{names[0]} is better than {names[1]}{'' if known else f': {scores[0]} against {scores[1]}'}"
-    said = f"{names[0]} is mate" if is_mate else said
+    said = f"{names[0]} is mate" if is_mate else f"{names[0]} is better than {names[1]}{apart}"
     mistake = _mistake(prover, position, better, other)
     if not mistake.claims:
         return judged((f"{said}; {claims.NO_REASON}.",))

@@ -261,7 +261,9 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
     moves = sorted(allowed or board.legal_moves, key=lambda move: (board.san(move)[-1] != "#", -_gain(board, move)))
     pieces = board.piece_map().values()
     material = sum(_VALUES[each.piece_type] * (1 if each.color == board.turn else -1) for each in pieces)
-    found = QuickMove(moves[0], material, 0) if moves else None
+    if not moves:
+        return None
+    found = QuickMove(moves[0], material, 0)
     for move in moves:
         if time.perf_counter() > deadline:
             break
@@ -275,7 +277,7 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
             replies = board.generate_legal_captures()
             score -= max([0, *(_gain(board, reply) - _risk(board, reply) for reply in replies)])  # or no capture
         board.pop()
-        if found is None or not found.depth or score > found.score:
+        if not found.depth or score > found.score:
             found = QuickMove(move, score, 2)
     return found
 

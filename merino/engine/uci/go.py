@@ -77,7 +77,10 @@ def _limits(numbers: dict[str, int], flags: set[str], search_moves: Sequence[int
     white, black = numbers.get("wtime"), numbers.get("btime")
     is_limited = any(word in numbers for word in ("depth", "nodes", "mate", "movetime", "wtime", "btime"))
     return Limits(
-        **{name: numbers.get(name) for name in ("depth", "nodes", "mate", "movetime")},
+        depth=numbers.get("depth"),
+        nodes=numbers.get("nodes"),
+        mate=numbers.get("mate"),
+        movetime=numbers.get("movetime"),
         time=(black if white is None else white, white if black is None else black),
         increment=(numbers.get("winc", 0), numbers.get("binc", 0)),
         moves_to_go=numbers.get("movestogo") or None,

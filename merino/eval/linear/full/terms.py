@@ -99,9 +99,15 @@ def _open_ahead(pawns, enemy_pawns):
 
 
 @kernel
+def _files(pawns):
+    """The whole files of these pawns."""
+    return (south_fill(pawns) & RANKS[0]) * FILES[0]
+
+
+@kernel
 def _isolated(pawns):
     """Pawns with no friendly pawn on the adjacent files."""
-    return pawns & ~adjacent(south_fill(north_fill(pawns)))
+    return pawns & ~adjacent(_files(pawns))
 
 
 @kernel
@@ -280,12 +286,6 @@ def minor_behind_pawn(view):
 def rook_on_seventh(view):
     """A rook on the seventh rank."""
     return popcount(view.rooks & RANKS[6])
-
-
-@kernel
-def _files(pawns):
-    """The whole files of these pawns."""
-    return (south_fill(pawns) & RANKS[0]) * FILES[0]
 
 
 @term("RookOpen", Group.BOARD_CONTROL, EITHER)

@@ -21,7 +21,7 @@ from merino.core.compiled.compiling import WATCH
 from merino.core.compiled.jit import ENTRIES, CompiledEntry
 from merino.engine.search import limits, state, strength, worker
 from merino.engine.search.searcher import Searcher
-from merino.eval.families import default, load_evaluation, load_net, own_names
+from merino.eval.families import default, load_net, own_names
 from merino.eval.net import family, network
 
 log = logging.getLogger(__name__)
@@ -135,11 +135,9 @@ def _warm_up_lowest() -> None:
         load_net(name).install(state.new_search_record())
     position = Position()
     perft(Position(position.fen()).record, 1)
-    for terms in (default(), load_evaluation("full")):  # each set has code of its own
-        terms.install(state.new_search_record())
-        terms.scores(position.record)
-        terms.value_pieces(position.record)
-        terms.attributed(position.record)
+    default().scores(position.record)
+    default().value_pieces(position.record)
+    default().attributed(position.record)
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
     from merino.engine.syzygy.probing import link as link_tables  # noqa: PLC0415 (few have the tables)
 

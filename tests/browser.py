@@ -388,7 +388,7 @@ class Page:
     def saved(self, name: str) -> bytes:
         """The bytes of a file that the page saved, taken away."""
         path = self.downloads / name
-        self.until(path.exists)
+        self.until(lambda: path.exists() and path.stat().st_size)  # it is there before its content
         content = path.read_bytes()
         path.unlink()
         return content

@@ -51,7 +51,6 @@ from merino.formats.sources import LeftOut
 from merino.lab.arrays import as_npz, from_npz
 from merino.lab.nets import night, training
 from merino.lab.nets.net_command import positions_of as positions_of_net
-from merino.lab.nets.night import load_state as load_night
 from merino.lab.nets.quantising import quantised
 from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, hint_for, load_progress
 from merino.lab.points.games import PointsRequest, Vectors, read_source, render_matrix
@@ -59,7 +58,7 @@ from merino.lab.tune import parameters, tuning
 from merino.lab.tune.parameters import read_file as read_tuned
 from merino.learn import judging, reading, request, rescoring
 from merino.learn.improve import learner
-from merino.learn.improve.learner import ImproveState, Plan, TermsRound, load_state
+from merino.learn.improve.learner import ImproveState, Plan, TermsRound
 from merino.learn.judging import FORMAT as RECORD_FORMAT
 from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
@@ -370,7 +369,7 @@ def _improve_states() -> Sequence[bytes]:
 
 
 def _improve(path: Path) -> object:
-    state = load_state(path)
+    state = ImproveState.load(path)
     return state.best, state.hours, state.last_proven
 
 
@@ -386,7 +385,7 @@ def _night_states() -> Sequence[bytes]:
 
 
 def _night(path: Path) -> object:
-    state = load_night(path)
+    state = night.NightState.load(path)
     return state.hours, state.last_proven, state.table(), night.summary(state)
 
 

@@ -15,7 +15,7 @@ from merino.eval.linear.weights import defaults, load, save
 from merino.lab import plots
 from merino.learn import request
 from merino.learn.improve import learner
-from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, begin, load_state
+from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, begin
 from merino.learn.improve.rounds import Finished, Until
 from merino.learn.procedure import earlier_weights
 from merino.learn.sample import Sample, split
@@ -68,7 +68,7 @@ def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path, poor):
 
     def state(name: str, *more: str) -> ImproveState:
         assert run([*words, "--state", str(tmp_path / name), *more]) == 0
-        return load_state(tmp_path / name / "improve.json")
+        return ImproveState.load(tmp_path / name / "improve.json")
 
     everything = state("all").rounds[0].positions
     few, calm = state("few", "--per-game", "3"), state("calm", "--positions", "quiet")
@@ -93,7 +93,7 @@ def test_a_run_is_refused_where_its_terms_have_changed_since(tmp_path):
     data = sealed.from_json(path.read_bytes(), "it")
     del data["plan"]["terms_version"]
     path.write_bytes(sealed.as_json(data))
-    assert load_state(path).plan == plan, "as a run of before has it"
+    assert ImproveState.load(path).plan == plan, "as a run of before has it"
 
 
 def test_new_weights_are_judged_by_new_games(tmp_path, poor, monkeypatch):
@@ -217,9 +217,9 @@ def test_other_settings_weights_or_versions_are_refused(tmp_path, poor):
     save(tmp_path / "other.txt", defaults())
     with pytest.raises(request.LearnError, match="began with"):
         improved(tmp_path / "run", str(tmp_path / "other.txt"))
-    path, state = tmp_path / "run" / "improve.json", load_state(tmp_path / "run" / "improve.json")
+    path, state = tmp_path / "run" / "improve.json", ImproveState.load(tmp_path / "run" / "improve.json")
     path.write_bytes(sealed.as_json(state.as_json() | {"version": "1.0.0"}))
-    assert load_state(path) == state
+    assert ImproveState.load(path) == state
     path.write_bytes(sealed.as_json(state.as_json() | {"version": "9.1"}))
     with pytest.raises(request.LearnError, match="another version"):
         improved(tmp_path / "run", poor)
@@ -235,7 +235,7 @@ def test_a_state_that_cannot_be_read_is_refused(tmp_path, poor, text, fault):
         text = sealed.as_json(sealed.from_json(path.read_bytes(), "it") | {"rounds": [{}]}).decode()
     path.write_text(text)
     with pytest.raises(request.LearnError, match=fault):
-        load_state(path)
+        ImproveState.load(path)
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path, poor):
@@ -278,7 +278,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path, poor, monk
         patch.setattr(learner, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
         with pytest.raises(errors.MerinoError, match="the match broke off"):
             run(words)
-    assert run(words) == 0 and len(load_state(tmp_path / "run" / "improve.json").rounds) == 1
+    assert run(words) == 0 and len(ImproveState.load(tmp_path / "run" / "improve.json").rounds) == 1
 
 
 @pytest.mark.parametrize(

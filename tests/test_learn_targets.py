@@ -4,7 +4,7 @@ import hashlib
 import json
 import signal
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from threading import main_thread
@@ -53,17 +53,6 @@ from merino.learn.request import (
     Target,
 )
 from merino.learn.rescoring import Rescore, RescoringStoppedError, searched_positions
-from merino.learn.sample import (
-    SCORES,
-    ZERO_SCORE,
-    FitParameters,
-    Sample,
-    carrier_counts,
-    points_by_score,
-    sample_of,
-    scale_of_counts,
-    split,
-)
 from tests.boards import playouts, records
 from tests.rows import SELFPLAY, few_games, labels_of, made_up_rows
 
@@ -207,8 +196,10 @@ def test_the_scale_of_scores_is_the_one_that_fits_the_results():
     rng = np.random.default_rng(1)
     scores = rng.integers(-600, 600, 40_000).astype(np.int16)
     results = (rng.random(len(scores)) < 1 / (1 + np.exp(-scores / 170))).astype(np.float32)
-    places = scores.astype(np.int64) + ZERO_SCORE
-    found = scale_of_counts(np.bincount(places, minlength=SCORES), np.bincount(places, results, minlength=SCORES))
+    places = scores.astype(np.int64) + samples.ZERO_SCORE
+    found = samples.scale_of_counts(
+        np.bincount(places, minlength=samples.SCORES), np.bincount(places, results, minlength=samples.SCORES)
+    )
     assert found == pytest.approx(170, rel=0.05)
 
 
@@ -227,21 +218,21 @@ def scored_rows(count: int) -> Rows:
 
 def learned(rows: Rows, **settings: object) -> judging.Learned:
     chosen = replace(Settings(phases=2, decay=None, k=K), **settings)  # type: ignore[arg-type]
-    return judging.learn(split(rows, chosen), defaults(), chosen)
+    return judging.learn(samples.split(rows, chosen), defaults(), chosen)
 
 
 def test_a_target_is_the_blend_of_result_and_expected_score():
     rows = scored_rows(500)
-    sample = sample_of(rows, np.zeros(len(rows), bool), target=Target(0.25, k=K))
+    sample = samples.sample_of(rows, np.zeros(len(rows), bool), target=Target(0.25, k=K))
     target = sample.labels[rows.game] + sample.points[rows.scores.astype(int) + 32768]
     expected = 0.25 * labels_of(rows) + 0.75 / (1 + np.exp(-rows.scores / K))
     assert target == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_position_without_a_score_has_no_target():
-    points = points_by_score(Target(0.25, k=K), K)
-    assert np.isnan(points[pgn_tokens.NO_SCORE + ZERO_SCORE])
-    assert points[ZERO_SCORE] == pytest.approx(0.75 / 2)
+    points = samples.points_by_score(Target(0.25, k=K), K)
+    assert np.isnan(points[pgn_tokens.NO_SCORE + samples.ZERO_SCORE])
+    assert points[samples.ZERO_SCORE] == pytest.approx(0.75 / 2)
 
 
 def test_scores_teach_both_phases_from_few_games_what_results_do_not():
@@ -261,8 +252,8 @@ def test_every_method_comes_to_the_same_place_in_two_phases():
 
 
 def test_each_phase_has_its_share_of_the_gradient_of_each_game():
-    sample = split(scored_rows(1_000), Settings(phases=2, decay=None, k=K))
-    parameters = FitParameters(truth(), 1 / K)
+    sample = samples.split(scored_rows(1_000), Settings(phases=2, decay=None, k=K))
+    parameters = samples.FitParameters(truth(), 1 / K)
     middlegame = sample.stage[:, None] / FULL_BOARD
     features = np.hstack([sample.features * middlegame, sample.features * (1 - middlegame)]).astype(np.float64)
     predicted = 1 / (1 + np.exp(-samples.scores_of(sample, parameters.weights).astype(np.float64) / K))
@@ -279,7 +270,7 @@ def test_what_one_phase_hardly_sees_does_not_run_away():
     rows.features[:, 12] = np.where(rows.stage < 3, rows.features[:, 12], 0)
     found = learned(rows, target=Target(0.5, k=K))
     name = f"{registry.TERMS[12].name}_mg"
-    lines = judging.summarise(split(rows, Settings()), found, Settings()).weights
+    lines = judging.summarise(samples.split(rows, Settings()), found, Settings()).weights
     line = next(line for line in lines if line.name == name)
     assert abs(line.new - line.old) < 50
     assert any("rare: 0 games" in flag for flag in line.flags)
@@ -420,7 +411,7 @@ def test_two_phases_do_not_become_one_by_themselves():
     start[0] += 5
     rows = scored_rows(500)
     with pytest.raises(LearnError, match="two phases"):
-        judging.learn(split(rows, Settings()), start, Settings(phases=1))
+        judging.learn(samples.split(rows, Settings()), start, Settings(phases=1))
 
 
 def block_of(positions: np.ndarray) -> PositionBlock:
@@ -499,7 +490,7 @@ def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch):
     data = read(request, registry.TERMS, defaults(), SILENT)
     begun, fit = list[float | None](), fitting.fit
 
-    def stopped(sample: Sample, start: np.ndarray, settings: Settings, *others: Any, **more: Any) -> Fitted:
+    def stopped(sample: samples.Sample, start: np.ndarray, settings: Settings, *others: Any, **more: Any) -> Fitted:
         begun.append(settings.prior)
         return replace(
             fit(sample, start, replace(settings, prior=1e-3), *others, **more), interrupted=settings.prior is not None
@@ -569,11 +560,11 @@ def test_rows_of_a_set_times_its_weights_are_its_scores(games):
 
 def test_what_the_cells_of_a_table_share_goes_to_the_term_that_counts_the_same(games):
     block = block_of_games(pgn_games.read_games(games))
-    sample, size = split(rows_of_block(block, FULL), Settings()), 2 * len(FULL)
+    sample, size = samples.split(rows_of_block(block, FULL), Settings()), 2 * len(FULL)
     weights = np.random.default_rng(5).uniform(-100, 100, size)
     centring = centring_of(sample, FULL, 2, np.arange(size))
     assert centring is not None
-    centred, often = centring @ weights, carrier_counts(sample, 2)[:, 0]
+    centred, often = centring @ weights, samples.carrier_counts(sample, 2)[:, 0]
     before, after = (compiled.white_scores_of(block.positions, each, FULL) for each in (weights, centred))
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-6)
     places = {each.name: at for each, at in FULL.to_read()}
@@ -629,9 +620,9 @@ def test_of_many_terms_that_may_move_the_first_are_named():
 
 def test_a_plan_of_improve_keeps_the_set():
     plan = Plan(set="full")
-    assert Plan.from_json(plan.as_json()) == plan and plan.terms is FULL
+    assert Plan.from_json(asdict(plan)) == plan and plan.terms is FULL
     assert plan.settings(1).last == len(FULL) and Plan.from_json({}).terms is registry.TERMS
     with pytest.raises(ValueError, match="no set of terms named 'other'"):
-        Plan.from_json({"set": "other"})
+        _ = Plan.from_json({"set": "other"}).terms
     with pytest.raises(LearnError, match=f"terms are numbered 1..{len(FULL)}"):
         Plan(set="full", last=len(FULL) + 1).check()

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -141,7 +141,7 @@ def test_the_card_of_a_net_says_how_to_play_its_data_again(tmp_path: Path, playe
     words = data["recipe"].split()[1:]
     assert words[:5] == ["night", "--from", "nothing", "--generations", "2"]
     assert main([*words, "--state", str(tmp_path / "again"), "--quiet"]) == 0
-    again = night.load_state(tmp_path / "again" / "night.json")
+    again = night.NightState.load(tmp_path / "again" / "night.json")
     assert [each["generation"] for each in data["generations"]] == [1, 2]
     for card, found in zip(data["generations"], again.rounds, strict=True):
         assert card["hash"] == found.data.hash and card["bytes"] == found.data.bytes
@@ -155,7 +155,7 @@ def test_the_card_of_a_net_names_a_start_with_blanks_and_numbers_as_they_were_gi
 
 
 def test_an_older_night_goes_on_as_it_was_unless_it_looks_ahead() -> None:
-    older = night.NightPlan().as_json() | {"ahead": 0.0}
+    older = asdict(night.NightPlan()) | {"ahead": 0.0}
     del older["power"]
     assert night.NightPlan.from_json(older).power == 2.6
     with pytest.raises(LearnError, match="begin another run"):
@@ -171,8 +171,8 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
     ran(tmp_path / "run", generations=1, gpu=True)
     about = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about
     assert about["settings"]["gpu"] is True and about["data"]["recipe"].endswith(" --gpu")
-    assert night.load_state(tmp_path / "run" / "night.json").plan.gpu
-    older = {name: value for name, value in night.NightPlan().as_json().items() if name != "gpu"}
+    assert night.NightState.load(tmp_path / "run" / "night.json").plan.gpu
+    older = {name: value for name, value in asdict(night.NightPlan()).items() if name != "gpu"}
     assert night.NightPlan.from_json(older).gpu is False
     monkeypatch.undo()
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)
@@ -194,7 +194,7 @@ def test_games_have_fewer_nodes_and_are_more_with_each_net_that_has_won() -> Non
     assert [plan.after(wins).nodes for wins in (0, 1, 2, 7, 8, 99)] == [600, 420, 294, 49, 40, 40]
     assert [plan.after(wins).games for wins in (0, 1, 8)] == [1000, 660_000 // 480, 6600]
     assert night.NightPlan(nodes=30).after(5) == night.NightPlan(nodes=30)
-    older = plan.as_json()
+    older = asdict(plan)
     del older["fewest_nodes"]
     assert night.NightPlan.from_json(older).after(5).nodes == 600
 
@@ -393,7 +393,7 @@ def test_a_start_whose_name_is_no_text_is_named_as_its_state_has_it(tmp_path: Pa
     assert (
         found.state.start_name
         == str(tmp_path / r"odd\udcff.net")
-        == night.load_state(tmp_path / "run/night.json").start_name
+        == night.NightState.load(tmp_path / "run/night.json").start_name
     )
 
 
@@ -569,8 +569,8 @@ def test_each_net_that_wins_meets_a_ladder_of_older_nets_that_stays(tmp_path: Pa
     for found, rungs in ((first, shipped), (second, shipped + own[:1]), (third, shipped + own)):
         assert [(rung.name, rung.net) for rung in found.ladder] == rungs
         assert all(rung.games == 2 and rung.elo is not None for rung in found.ladder)
-    assert night.load_state(tmp_path / "run" / "night.json").rounds[2].ladder == third.ladder
-    lines = night.summary(night.load_state(tmp_path / "run" / "night.json"))
+    assert night.NightState.load(tmp_path / "run" / "night.json").rounds[2].ladder == third.ladder
+    lines = night.summary(night.NightState.load(tmp_path / "run" / "night.json"))
     (heads,) = (line for line in lines if "from gen12" in line)
     assert heads.split("  ")[-1] == "from generation 2" and "Ladder: 2 games" in "\n".join(lines)
 
@@ -602,7 +602,7 @@ def test_a_run_that_is_older_than_the_ladder_goes_on_without(tmp_path: Path, win
     data = sealed.from_json(path.read_bytes(), "it")
     del data["plan"]["ladder"], data["rounds"][0]["ladder"]
     path.write_bytes(sealed.as_json(data))
-    state = night.load_state(path)
+    state = night.NightState.load(path)
     assert state.plan.ladder == 0 and state.rounds[0].ladder == ()
     known = {name: value for name, value in TINY.items() if name != "ladder"}
     found = night.begin(tmp_path / "run", None, known, rounds.Until(rounds=2), Events(), 2).state

@@ -155,7 +155,7 @@ def spread_out(values: np.ndarray, gap: float) -> list[tuple[float, int]]:
 LEARN_PICTURES: dict[str, Callable[[Any, Record], None]] = {"error": _error, "weights": _weights}
 
 
-def draw_elo(figure: Any, state: rounds.LoopState[Any, Any], gauges: Mapping[str, str]) -> None:
+def draw_elo(figure: Any, state: rounds.LoopState, gauges: Mapping[str, str]) -> None:
     """Elo by round of each match, and of the best by hour: `gauges` are opponents by the attributes of a round.
 
     An Elo without bounds is left out.
@@ -411,9 +411,9 @@ def run_plot(arguments: Sequence[str]) -> int:
     pictures: Mapping[str, Callable[[Any, Any], None]] = LEARN_PICTURES
     folder = args.out or (path if files.is_folder(path) else path.parent)
     if files.is_folder(path):
-        load, pictures, path = learner.load_state, IMPROVE_PICTURES, path / learner.STATE_NAME
-        if files.is_there(path.with_name(night.STATE_NAME)):
-            load, pictures, path = night.load_state, NIGHT_PICTURES, path.with_name(night.STATE_NAME)
+        is_night = files.is_there(night.NightState.place(path))
+        kind = night.NightState if is_night else learner.ImproveState
+        load, pictures, path = kind.load, NIGHT_PICTURES if is_night else IMPROVE_PICTURES, kind.place(path)
     elif file.is_net_file(path):
         load = load_run
     text.load_matplotlib()
@@ -421,12 +421,12 @@ def run_plot(arguments: Sequence[str]) -> int:
         record = load(path)
         if isinstance(record, NetRun):
             pictures = pictures_of(record)
-        shared.make_folder(folder, "plot")
+        shared.make_folder(folder)
         names = {name: folder / f"{path.stem}-{name}.{args.format}" for name in pictures}
         contents = {names[name]: draw(record, picture, args.format) for name, picture in pictures.items()}
     except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise command.CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error
-    with files.writing(command.CommandError, None, "plot: "):
+        raise command.CommandError(f"the record '{path}' is damaged: {error!r}") from error
+    with files.writing(command.CommandError):
         files.write_together(contents)
     print("\n".join(map(str, contents)))
     return 0

@@ -117,8 +117,7 @@ def learn_parser(command: str = "merino learn") -> shared.Parser:
     options.add_options(parser, LearnArguments)
     sentence = "with --preset: keep no .fen file of positions next to the games"
     parser.group(shared.OUTPUT).add_argument("--no-cache", action="store_true", help=sentence)
-    shared.add_json(parser, "print the report as one JSON object")
-    shared.add_quiet(parser)
+    shared.add_report(parser, "print the report as one JSON object")
     return parser
 
 
@@ -261,7 +260,7 @@ def run_improve(words: Sequence[str]) -> int:
         with shown(say, args.quiet) as events:
             found = learner.begin(folder, args.weights, asked, until, events, args.concurrency, args.of_set)
     except OSError as error:
-        raise shared.work_kept("improve", error) from error
+        raise shared.work_kept(error) from error
     say(f"{rounds.described(found.state)}; the best weights are in '{found.best}'.")
     if found.interrupted:
         say("Stopped; 'merino improve' with the same options continues.")

@@ -1,4 +1,4 @@
-"""JSON that may come from anywhere, arrays in files, and checksums, so that damage is seen before it is used.
+"""JSON that may come from anywhere, records and arrays in files, and checksums: damage is seen before it is used.
 
 A file of JSON has its checksum in the object, a net in its header, a file that grows one with each part. It is CRC-32,
 which is for accidents, not for forgers. Files without one, of Merino 1.0 or of other programs, are read with a warning
@@ -18,16 +18,29 @@ import re
 import tempfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
 from math import prod
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from merino.core.common.errors import choice, instance
 
 _ESCAPED_HALF = r"\\u[dD][89a-fA-F]"  # half of a character that UTF-16 writes as two
 _HALF = re.compile("[\ud800-\udfff]")
 _HALF_IN_TEXT = re.compile(f"{_ESCAPED_HALF}|{_HALF.pattern}")
 KEY = "checksum"  # in the object of a file
+# What a plain value of a type may be, and the words for it.
+_PLAIN: dict[Any, tuple[Any, str]] = {
+    int: (int, "a whole number"),
+    float: ((int, float), "a number"),
+    bool: (bool, "true or false"),
+    str: (str, "a text"),
+}
+Record = TypeVar("Record")
 
 log = logging.getLogger(__name__)
 _warned: set[str] = set()
@@ -82,6 +95,35 @@ def from_json(content: bytes, name: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise DamageError("it is not a JSON object")
     return check(values, name)
+
+
+def record(kind: type[Record], data: Mapping[str, Any]) -> Record:
+    """The dataclass that `asdict` made plain data of; fields that these lack have their defaults.
+
+    A part with a `from_json` of its own is read by that. Raises KeyError, TypeError or ValueError for anything else.
+    """
+    hints, has_fields, given = get_type_hints(kind), cast(Any, kind), dict[str, Any]()
+    for field in fields(has_fields):
+        if field.name in data or field.default is MISSING is field.default_factory:
+            given[field.name] = _part(field.name, hints[field.name], data[field.name])
+    return kind(**given)
+
+
+def _part(name: str, kind: Any, value: Any) -> Any:
+    """The value of this type that a field of this name has in plain data."""
+    if isinstance(kind, UnionType):
+        if value is None:
+            return None
+        kind = next(part for part in get_args(kind) if part is not NoneType)
+    if get_origin(kind) is tuple:
+        return tuple(_part(name, get_args(kind)[0], each) for each in value)
+    if is_dataclass(kind):
+        return kind.from_json(value) if hasattr(kind, "from_json") else record(cast(type, kind), value)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return choice(name, value, kind)
+    if kind in _PLAIN:
+        instance(name, value, *_PLAIN[kind])
+    return value
 
 
 def compare(written: str, found: str) -> None:

@@ -32,8 +32,6 @@ from merino.learn.improve import rounds
 from merino.match.report import duration, signed
 from merino.study.judge import STRONGEST
 
-FORMAT = "merino night 1"
-STATE_NAME = "night.json"
 DEFAULT_FOLDER = "night"  # of the user's data, for a run that names no other
 DEFAULT_START = STRONGEST
 NOTHING = "nothing"
@@ -166,12 +164,6 @@ class LadderMatch:
     elo: float | None
     elo_error: float | None
 
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """The rung that `asdict` made; raises KeyError, TypeError or ValueError."""
-        elo, error = (None if data[name] is None else float(data[name]) for name in ("elo", "elo_error"))
-        return cls(str(data["name"]), str(data["net"]), int(data["games"]), elo, error)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Generation(rounds.Round):
@@ -179,8 +171,8 @@ class Generation(rounds.Round):
 
     `net` is the hash of its net, `error` that on validation games. `continued` says that its training began with the
     best. `from_terms` is the Elo of the best against the terms that come with Merino, as `from_start`. `ladder` has the
-    matches against older nets, of a net that has won. Seconds and nodes a second are those of playing its games, and
-    of training.
+    matches against older nets, of a net that has won, none in runs that are older than that. Seconds and nodes a second
+    are those of playing its games, and of training.
     """
 
     neurons: int
@@ -195,20 +187,15 @@ class Generation(rounds.Round):
     nodes_a_second: float
     ladder: tuple[LadderMatch, ...] = ()
 
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """See Round; a run that is older than the ladder has none."""
-        found = super().from_json({"ladder": ()} | data)
-        ladder = tuple(map(LadderMatch.from_json, found.ladder))  # plain data until here
-        return replace(found, data=GenerationData(**data["data"]), ladder=ladder)
-
 
 @dataclass(frozen=True, kw_only=True)
-class NightState(rounds.LoopState[NightPlan, Generation]):
+class NightState(rounds.LoopState):
     """The finished generations of a run. `start_hash` is that of the net it began with, empty for nothing."""
 
-    columns = _COLUMNS
+    command, columns = "night", _COLUMNS
 
+    plan: NightPlan
+    rounds: tuple[Generation, ...] = ()
     start_hash: str = ""
 
     @property
@@ -225,22 +212,6 @@ class NightState(rounds.LoopState[NightPlan, Generation]):
     def plan_now(self) -> NightPlan:
         """The settings of the next generation."""
         return self.plan.after(sum(found.is_proven and not found.continued for found in self.rounds))
-
-    def as_json(self) -> dict[str, Any]:
-        """See LoopState."""
-        return {"format": FORMAT, **super().as_json(), "start_hash": self.start_hash}
-
-
-def load_state(path: Path) -> NightState:
-    """Read `night.json`; raises LearnError."""
-    with rounds.read_state(path, FORMAT, "a night") as data:
-        return NightState(
-            plan=NightPlan.from_json(data["plan"]),
-            start_name=str(data["start"]),
-            start_hash=str(data["start_hash"]),
-            rounds=tuple(Generation.from_json(found) for found in data["rounds"]),
-            seconds=float(data["seconds"]),
-        )
 
 
 def nothing() -> family.LinearEvaluation:
@@ -259,12 +230,8 @@ class NightFolder(rounds.RunFolder[NightState]):
     Nothing outside the folder is touched.
     """
 
-    command, state_name, round_name = "night", STATE_NAME, "generation"
+    state_kind, round_name = NightState, "generation"
     _written = 0  # the generation whose net `best.net` is, as far as this process knows
-
-    def read(self, path: Path) -> NightState:
-        """See RunFolder."""
-        return load_state(path)
 
     def contents(self, state: NightState) -> dict[str, bytes]:
         """See RunFolder."""
@@ -451,7 +418,8 @@ def shape_for(
 class NightFit:
     """A trained net by its hash, how it was made, and how long that took.
 
-    `start_error` is that of the best, where its training was continued, over the same validation games.
+    `start_error` is that of the best, where its training was continued, over the same validation games; the first runs
+    did not keep it.
     """
 
     positions: int
@@ -474,10 +442,7 @@ def fit_generation(
         _fit(folder, state, data, context)
     for path in (place / POSITIONS, place / CHECKPOINT):  # also those of a run that was killed after the fit
         path.unlink(missing_ok=True)
-    with rounds.kept_fit(place / FIT, "a generation") as found:
-        numbers = int(found["positions"]), bool(found["continued"]), str(found["net"]), float(found["error"])
-        before = found.get("start_error")  # which the first runs did not keep
-        return NightFit(*numbers, float(found["seconds"]), None if before is None else float(before))
+    return rounds.kept_fit(place / FIT, NightFit, "a generation")
 
 
 def _fit(

@@ -26,11 +26,11 @@ def run_night(words: Sequence[str]) -> int:
         folder = args.state or files.user_folder("data") / night.DEFAULT_FOLDER
         with (
             learning.shown(say, args.quiet) as events,
-            shared.cluster_executor(args.cluster, "night", events.say, work.Needs(("match",))) as executor,
+            shared.cluster_executor(args.cluster, events.say, work.Needs(("match",))) as executor,
         ):
             found = night.begin(folder, args.start, given, until, events, args.concurrency, executor)
     except OSError as error:
-        raise shared.work_kept("night", error) from error
+        raise shared.work_kept(error) from error
     state, best = found.state, found.best
     if args.json:
         print(json.dumps({"best": str(best), "generations": night.as_plain(state)}))
@@ -70,6 +70,5 @@ def _parser() -> shared.Parser:
     shared.add_concurrency(parser, "games", cluster="play the games and matches")
     shared.add_deciding_test(parser, night.NightPlan())
     shared.add_state_of_runs(parser, night.DEFAULT_FOLDER)
-    shared.add_json(parser)
-    shared.add_quiet(parser)
+    shared.add_report(parser)
     return parser

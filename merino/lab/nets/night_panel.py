@@ -1,6 +1,7 @@
 """The panel of nets that are made by themselves: a run that the server carries out, and reports of runs."""
 
 import threading
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ PATIENCE = 5.0  # seconds for a run to keep its work where the server ends; one 
 
 def night(_: Fields, state: ServerState) -> Message:
     """GET /api/night: the report of the run in the user's folder, null where there is none; `run` at work, or null."""
-    path = usual_folder() / nights.STATE_NAME
-    found = report(nights.load_state(path), str(path.parent)) if files.is_there(path) else None
+    path = nights.NightState.place(usual_folder())
+    found = report(nights.NightState.load(path), str(path.parent)) if files.is_there(path) else None
     return {"night": found, "run": _run_of(state), "place": str(path.parent)}
 
 
@@ -53,7 +54,7 @@ def report(state: nights.NightState, place: str) -> dict[str, Any]:
     return {
         "place": place,
         "start": state.start_name,
-        "plan": state.plan.as_json(),
+        "plan": asdict(state.plan),
         "generations": nights.as_plain(state),
         "ladder": nights.ladder_of(state),
         "best": state.last_proven,

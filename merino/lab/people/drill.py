@@ -95,10 +95,7 @@ class Exercise:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Exercise:
         """What `as_json` gave; raises KeyError, TypeError or ValueError for anything else."""
-        texts = ("fen", "played", "solution", "kind", "reason", "title", "number")
-        values: dict[str, Any] = {name: str(data[name]) for name in texts}
-        values |= {name: tuple(map(str, data[name])) for name in ("line", "refutation")}
-        found = cls(**values, game=int(data["game"]), loss=float(data["loss"]))
+        found = sealed.record(cls, data)
         for moves in ((found.solution,), found.line, (found.played, *found.refutation)):
             board = found.board
             for move in moves:

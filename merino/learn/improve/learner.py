@@ -25,8 +25,6 @@ from merino.learn.improve.rounds import StepContext, play_games, play_match
 from merino.learn.sample import split
 from merino.match.games import Tally
 
-FORMAT = "merino improve 1"
-STATE_NAME = "improve.json"
 DEFAULT_FOLDER = "improve"  # of the user's data, for a run that names no other
 BEST, START = "best.txt", "start.txt"
 _COUNTS, _ERRORS = ("games", "positions"), ("error_before", "error_after")
@@ -52,13 +50,6 @@ class Plan(rounds.RoundPlan):
     per_game: int | None = None
     set: str = registry.TERMS.name
     terms_version: str = registry.TERMS.version
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
-        """See RoundPlan."""
-        plan = super().from_json(data)
-        sets.set_named(plan.set)
-        return replace(plan, positions=request.Quiet(plan.positions))
 
     def check(self) -> Self:
         """See RoundPlan."""
@@ -99,23 +90,19 @@ class TermsRound(rounds.Round):
     error_after: float
     weights: tuple[float, ...]
 
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """See Round."""
-        found = super().from_json(data)
-        return replace(found, weights=tuple(found.weights))
-
 
 @dataclass(frozen=True, kw_only=True)
-class ImproveState(rounds.LoopState[Plan, TermsRound]):
+class ImproveState(rounds.LoopState):
     """The finished rounds of a run.
 
     `weights` are those at the start; `changes_use` says that they were those in use, so that proven weights replace
     them, and `in_use` is the last round for which this was done, 0 for none.
     """
 
-    columns = _COLUMNS
+    command, columns = "improve", _COLUMNS
 
+    plan: Plan
+    rounds: tuple[TermsRound, ...] = ()
     changes_use: bool
     weights: tuple[float, ...]
     in_use: int = 0
@@ -126,10 +113,13 @@ class ImproveState(rounds.LoopState[Plan, TermsRound]):
         proven = [found.weights for found in self.rounds if found.is_proven]
         return np.array(proven[-1] if proven else self.weights)
 
-    def as_json(self) -> dict[str, Any]:
+    @classmethod
+    def load(cls, path: Path) -> Self:
         """See LoopState."""
-        own = {"changes_use": self.changes_use, "in_use": self.in_use, "weights": list(self.weights)}
-        return {"format": FORMAT, **super().as_json(), **own}
+        state = super().load(path)
+        if len(state.weights) % len(state.plan.terms):
+            raise request.LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
+        return state
 
 
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
@@ -158,17 +148,13 @@ class RoundFit:
 class Folder(rounds.RunFolder[ImproveState]):
     """The folder of a run of `improve`."""
 
-    command, state_name = "improve", STATE_NAME
+    state_kind = ImproveState
     say: request.Say = request.SILENT.say
     paths: procedure.WeightsPaths | None = None  # of the files that receive proven weights, None to leave these here
 
     def best(self, _: ImproveState) -> Path:
         """See RunFolder."""
         return self.path / BEST
-
-    def read(self, path: Path) -> ImproveState:
-        """See RunFolder."""
-        return load_state(path)
 
     def contents(self, state: ImproveState) -> dict[str, bytes]:
         """See RunFolder."""
@@ -248,23 +234,6 @@ def weights_text(weights: np.ndarray, header: list[str], terms: registry.TermSet
     return weights_files.render(weights_files.as_mapping(weights, terms), header, terms)
 
 
-def load_state(path: Path) -> ImproveState:
-    """Read `improve.json`; raises LearnError."""
-    with rounds.read_state(path, FORMAT, "an improve") as data:
-        state = ImproveState(
-            plan=Plan.from_json(data["plan"]),
-            start_name=str(data["start"]),
-            changes_use=bool(data["changes_use"]),
-            weights=tuple(data["weights"]),
-            rounds=tuple(TermsRound.from_json(found) for found in data["rounds"]),
-            in_use=int(data["in_use"]),
-            seconds=float(data["seconds"]),
-        )
-    if len(state.weights) % len(state.plan.terms):
-        raise request.LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
-    return state
-
-
 def _proved(
     state: ImproveState, number: int, fitted: RoundFit, folder: Path, context: StepContext
 ) -> tuple[str, Tally]:
@@ -306,10 +275,7 @@ def fit_round(
 
 def _kept_fit(folder: Path, terms: registry.TermSet) -> RoundFit:
     """The fit that the folder of a round holds; raises LearnError."""
-    with rounds.kept_fit(folder / FIT, "a round") as found:
-        numbers: dict[str, Any] = {name: int(found[name]) for name in _COUNTS}
-        numbers |= {name: float(found[name]) for name in _ERRORS}
-        return RoundFit(weights_files.load(folder / CANDIDATE, terms), **numbers)
+    return rounds.kept_fit(folder / FIT, RoundFit, "a round", weights=weights_files.load(folder / CANDIDATE, terms))
 
 
 def begin(

@@ -10,22 +10,19 @@ where it was. The games, the result and the states of the matches of each round 
 
 import csv
 import io
-import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from merino.core.common import about, files, options, sealed, work
-from merino.core.common.errors import instance
 from merino.core.common.text import counted
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group, TermSet
@@ -69,18 +66,10 @@ class RoundPlan:
     gauge: Annotated[int, "games against the first weights after each success; 0 for none", of_match("N")] = 200
     seed: Annotated[int, "seed of all random choices", options.Option("N")] = 1
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data for `json.dumps`."""
-        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return found
-
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The plan that `as_json` wrote, with defaults for what a former version did not know.
-
-        Raises TypeError or ValueError for anything else.
-        """
-        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+        """The plan that `asdict` made plain data of, as of `sealed.record`."""
+        return sealed.record(cls, data)
 
     def check(self) -> Self:
         """The plan, if its numbers make sense together; raises LearnError."""
@@ -98,7 +87,7 @@ class RoundPlan:
             self.check()
         except LearnError as error:
             raise LearnError(f"'{where}' was begun with other rules: {error}; give a new folder") from error
-        mine = self.as_json()
+        mine = asdict(self)
         other = [name for name, value in given.items() if mine[name] != value]
         if other:
             settings = {name: "unset" if mine[name] in (None, "") else mine[name] for name in other}
@@ -158,32 +147,37 @@ class Round:
         """Whether what it learned became the best."""
         return self.verdict == "H1"
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The round that `asdict` made; raises KeyError, TypeError or ValueError."""
-        given = {field.name: data[field.name] for field in fields(cls)}
-        for name, kind in get_type_hints(cls).items():
-            if kind in (int, float):
-                instance(name, given[name], (int, float), "a number")
-            elif kind == float | None:
-                instance(name, given[name], (int, float, NoneType), "a number or null")
-        return cls(**given)
-
-
-PlanT = TypeVar("PlanT", bound=RoundPlan)
-RoundT = TypeVar("RoundT", bound=Round)
-
 
 @dataclass(frozen=True, kw_only=True)
-class LoopState(Generic[PlanT, RoundT]):
+class LoopState:
     """The finished rounds of a run that began with the file `start_name`. `seconds` are those of the present round."""
 
+    command: ClassVar[str]  # whose runs these are
     columns: ClassVar[Mapping[str, str]]  # of the table: attributes of a round with the formats of their values
 
-    plan: PlanT
+    plan: RoundPlan
     start_name: str
-    rounds: tuple[RoundT, ...] = ()
+    rounds: tuple[Round, ...] = ()
     seconds: float = 0.0
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read the file of a run; raises LearnError."""
+        with files.faults_named(path, f"the state of a run of '{cls.command}'", LearnError):
+            data = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
+            if data.get("format") != cls.form() or data.get("version") not in ("1.0.0", about.__version__):
+                raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
+            return sealed.record(cls, data | {"start_name": data["start"]})
+
+    @classmethod
+    def place(cls, folder: Path) -> Path:
+        """The file of the run in a folder."""
+        return folder / f"{cls.command}.json"
+
+    @classmethod
+    def form(cls) -> str:
+        """What its file is, in the file."""
+        return f"merino {cls.command} 1"
 
     @property
     def last_proven(self) -> int:
@@ -209,16 +203,11 @@ class LoopState(Generic[PlanT, RoundT]):
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
-        return {
-            "version": about.__version__,
-            "plan": self.plan.as_json(),
-            "start": self.start_name,
-            "seconds": self.seconds,
-            "rounds": [asdict(found) for found in self.rounds],
-        }
+        found = asdict(self)
+        return {"format": self.form(), "version": about.__version__, "start": found.pop("start_name"), **found}
 
 
-StateT = TypeVar("StateT", bound="LoopState[Any, Any]")
+StateT = TypeVar("StateT", bound=LoopState)
 
 
 OUTCOMES = {"H1": "stronger: it is the best from now on", "H0": "not stronger: dropped", OPEN: "not settled: dropped"}
@@ -273,8 +262,7 @@ class RunFolder(ABC, Generic[StateT]):
     A context manager, which unlocks it, and leaves no empty folder.
     """
 
-    command: str  # whose runs these are
-    state_name: str  # of the file of the state
+    state_kind: type[StateT]
     round_name = "round"  # of the folders of rounds
 
     def __init__(self, path: Path) -> None:
@@ -287,9 +275,9 @@ class RunFolder(ABC, Generic[StateT]):
                         files.check_named(folder)
                         folder.mkdir(exist_ok=True)
                         stack.callback(_remove_if_empty, folder)
-                stack.enter_context(files.held(path / self.state_name))
+                stack.enter_context(files.held(self.state_kind.place(path)))
             except files.FileInUseError as error:
-                fault = f"another {self.command} is running in '{path}': wait for it, or give another folder"
+                fault = f"another {self.state_kind.command} is running in '{path}': wait for it, or give another folder"
                 raise LearnError(fault) from error
             except OSError as error:
                 is_none = isinstance(error, FileExistsError | NotADirectoryError)
@@ -316,18 +304,14 @@ class RunFolder(ABC, Generic[StateT]):
 
     def load(self) -> StateT | None:
         """The finished rounds, None in a new folder; raises LearnError."""
-        path = self.path / self.state_name
+        path = self.state_kind.place(self.path)
         if not files.is_there(path):
             others = [each.name for each in self.path.iterdir() if not files.is_draft(each)]
-            others = [name for name in others if name != f"{self.state_name}{files.LOCK_ENDING}"]
+            others = [name for name in others if name != f"{path.name}{files.LOCK_ENDING}"]
             if others:
                 raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
             return None
-        return self.read(path)
-
-    @abstractmethod
-    def read(self, path: Path) -> StateT:
-        """The state in a file; raises LearnError."""
+        return self.state_kind.load(path)
 
     @abstractmethod
     def contents(self, state: StateT) -> dict[str, bytes]:
@@ -402,8 +386,8 @@ class RunFolder(ABC, Generic[StateT]):
 
         The state comes first: after a kill the next run makes the others from it, and knows the folder as its own.
         """
-        contents = {self.state_name: sealed.as_json(state.as_json(), indent=1), **self.contents(state)}
-        files.write_together({self.path / name: content for name, content in contents.items()})
+        contents = {self.path / name: content for name, content in self.contents(state).items()}
+        files.write_together({state.place(self.path): sealed.as_json(state.as_json(), indent=1), **contents})
 
     def log(self, line: str) -> None:
         """Add a line to the log; raises OSError."""
@@ -414,16 +398,6 @@ class RunFolder(ABC, Generic[StateT]):
 def _remove_if_empty(folder: Path) -> None:
     with suppress(OSError):  # it is empty no longer
         folder.rmdir()
-
-
-@contextmanager
-def read_state(path: Path, form: str, command: str) -> Iterator[dict[str, Any]]:
-    """The JSON of a state of this form, which `command` wrote; raises LearnError, also for what it lacks."""
-    with files.faults_named(path, f"the state of {command}", LearnError):
-        data = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
-        if data.get("format") != form or data.get("version") not in ("1.0.0", about.__version__):
-            raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
-        yield data
 
 
 def pieces_alone(terms: TermSet) -> np.ndarray:
@@ -438,7 +412,7 @@ def pieces_alone(terms: TermSet) -> np.ndarray:
     return weights
 
 
-def described(state: LoopState[Any, Any]) -> str:
+def described(state: LoopState) -> str:
     """How far a run has come, in a sentence."""
     proven = sum(each.is_proven for each in state.rounds)
     return f"{counted(len(state.rounds), 'round')}, {proven} of them successful"
@@ -493,11 +467,10 @@ def _finished(
     return result
 
 
-@contextmanager
-def kept_fit(path: Path, what: str) -> Iterator[dict[str, Any]]:
-    """What the fit of `what`, such as "a round", has left in a file; raises LearnError, also for what it lacks."""
+def kept_fit(path: Path, kind: type[sealed.Record], what: str, **more: object) -> sealed.Record:
+    """What the fit of `what`, such as "a round", has left in a file, with what is given of it; raises LearnError."""
     with files.faults_named(path, f"the fit of {what}", LearnError):
-        yield sealed.from_json(files.read_user_file(path, files.STATE), str(path))
+        return sealed.record(kind, sealed.from_json(files.read_user_file(path, files.STATE), str(path)) | more)
 
 
 def announce(trial: prove.StrengthTest, context: StepContext) -> None:

@@ -25,25 +25,14 @@ from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import load_evaluation
 from merino.eval.linear import compiled, family, phases
 from merino.formats import pgn_parts
+from merino.learn import request as requests
 from merino.learn.procedure import LearnResult, learn_from_files
-from merino.learn.request import (
-    DEFAULT_CHOICE,
-    DEFAULT_SELECTION,
-    DEFAULT_SETTINGS,
-    DEFAULT_TEACHER,
-    NO_CHOICE,
-    Events,
-    LearnRequest,
-    Selection,
-    Settings,
-)
 from merino.match import runner, statistics
 from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
 from merino.match.games import MatchError
 from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
-from merino.study import annotated_files
+from merino.study import annotated_files, reporting
 from merino.study.judge import by_search, judge_of
-from merino.study.reporting import report_position, report_setup, set_up, with_shapley, with_words
 from merino.study.shapley import MAX_ERROR, MIN_ERROR
 from merino.study.verdicts import with_verdict
 
@@ -213,8 +202,8 @@ def explain(
         limits.refuse_endless()
     errors.instance("searcher", searcher, (Searcher, NoneType), "a Searcher or None")
     if limits is None and isinstance(position, str):
-        setup = set_up(position)
-        record, report = setup.record, report_setup(setup, evaluation)
+        setup = reporting.set_up(position)
+        record, report = setup.record, reporting.report_setup(setup, evaluation)
     else:
         position = game.as_position(position)
         judge = None
@@ -222,10 +211,10 @@ def explain(
             judge = judge_of(None, DEFAULT_HASH_MB, 1)
         elif limits is not None:
             judge = by_search(searcher or Searcher(evaluation=evaluation), evaluation, evaluation.name)
-        record, report = position.record, report_position(position, evaluation, judge, limits)
+        record, report = position.record, reporting.report_position(position, evaluation, judge, limits)
         report = report if judge is None or limits is None else with_verdict(report, position, judge, limits)
-    report = with_words(report, record, evaluation)
-    return report if shapley is None else with_shapley(report, record, evaluation, shapley)
+    report = reporting.with_words(report, record, evaluation)
+    return report if shapley is None else reporting.with_shapley(report, record, evaluation, shapley)
 
 
 def learn_weights(
@@ -233,13 +222,13 @@ def learn_weights(
     *,
     weights: str | Path | None = None,
     out: str | Path | None = None,
-    settings: Settings | None = None,
-    selection: Selection | None = None,
+    settings: requests.Settings | None = None,
+    selection: requests.Selection | None = None,
     dry_run: bool = False,
     match: bool = True,
     keep_fen: bool = False,
     concurrency: int | None = None,
-    say: Callable[[str], object] | Events = lambda line: None,
+    say: Callable[[str], object] | requests.Events = lambda line: None,
 ) -> LearnResult:
     """Fit the weights to the games or labelled positions of files, as `merino learn` does.
 
@@ -253,18 +242,18 @@ def learn_weights(
     """
     for name, path in (("weights", weights), ("out", out)):
         errors.instance(name, path, (str, Path, NoneType), "the path of a file or None")
-    errors.instance("settings", settings, (Settings, NoneType), "Settings or None")
-    errors.instance("selection", selection, (Selection, NoneType), "a Selection or None")
-    if not isinstance(say, Events):
+    errors.instance("settings", settings, (requests.Settings, NoneType), "Settings or None")
+    errors.instance("selection", selection, (requests.Selection, NoneType), "a Selection or None")
+    if not isinstance(say, requests.Events):
         errors.function("say", say, "a function that takes a text, or Events")
     if concurrency is not None:
         errors.whole_number("concurrency", concurrency, 1, MAX_AT_A_TIME)
-    request = LearnRequest(
+    request = requests.LearnRequest(
         _names(files),
-        settings or DEFAULT_SETTINGS,
-        selection or DEFAULT_SELECTION,
-        NO_CHOICE if settings else DEFAULT_CHOICE,
-        None if settings else DEFAULT_TEACHER,
+        settings or requests.DEFAULT_SETTINGS,
+        selection or requests.DEFAULT_SELECTION,
+        requests.NO_CHOICE if settings else requests.DEFAULT_CHOICE,
+        None if settings else requests.DEFAULT_TEACHER,
         weights=None if weights is None else str(weights),
         out=None if out is None else str(out),
         dry_run=dry_run,
@@ -272,7 +261,7 @@ def learn_weights(
         plays_match=match,
         concurrency=concurrency,
     )
-    return learn_from_files(request, say if isinstance(say, Events) else Events(say))
+    return learn_from_files(request, say if isinstance(say, requests.Events) else requests.Events(say))
 
 
 def _names(files: Files) -> tuple[str, ...]:

@@ -19,10 +19,9 @@ from merino.core.compiled.jit import entry
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import parameter_values
 from merino.engine.search.searcher import Searcher
-from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.tree import is_draw, make_move
-from merino.engine.search.worker import Worker
 from tests.material_family import MaterialEvaluation
+from tests.workers import worker_at
 
 DEPTH = 7
 # So that shallow trees have it all, and have it on both sides of the depth where it begins or ends.
@@ -71,18 +70,12 @@ def _draws_on_the_way(records, moves, draws):
         draws[ply] = is_draw(records[0], ply + 1)
 
 
-def worker_at(position: Position) -> Worker:
-    """A thread that is about to search this position."""
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), MaterialEvaluation())
-    worker.set_root(position, full_width=False)
-    return worker
-
-
 def draws_in_tree(fen: str, before: list[str], line: list[str]) -> list[bool]:
     """Whether each position of `line` is a draw for a search that begins after the moves `before`."""
     position = Position(fen)
     position.push_all(before)
-    worker, moves = worker_at(position), np.array([int(move) for move in position.copy().push_all(line)])
+    worker = worker_at(position, MaterialEvaluation())
+    moves = np.array([int(move) for move in position.copy().push_all(line)])
     draws = np.zeros(len(line), dtype=np.bool_)
     _draws_on_the_way(worker.record, moves, draws)
     return draws.tolist()

@@ -7,23 +7,7 @@ import numpy as np
 import pytest
 
 import merino.core.board.attacks
-from merino.core.board.attacks import (
-    BETWEEN,
-    BISHOP_RAYS,
-    BISHOP_STEPS,
-    KING_ATTACKS,
-    KNIGHT_ATTACKS,
-    LINES,
-    PAWN_ATTACKS,
-    ROOK_RAYS,
-    ROOK_STEPS,
-    Steps,
-    bishop_attacks,
-    queen_attacks,
-    ray,
-    ray_attacks,
-    rook_attacks,
-)
+from merino.core.board import attacks as attack_sets
 from merino.core.compiled.jit import entry
 
 SLIDER_TABLES = ("_DIAGONALS", "_FIRST_FILE", "_EVERY_RANK", "_FIRST_RANK")
@@ -32,9 +16,9 @@ SLIDER_TABLES = ("_DIAGONALS", "_FIRST_FILE", "_EVERY_RANK", "_FIRST_RANK")
 @entry
 def _slider_attacks(square, occupied, attacks):
     for index in range(len(occupied)):
-        attacks[index, 0] = rook_attacks(square, occupied[index])
-        attacks[index, 1] = bishop_attacks(square, occupied[index])
-        attacks[index, 2] = queen_attacks(square, occupied[index])
+        attacks[index, 0] = attack_sets.rook_attacks(square, occupied[index])
+        attacks[index, 1] = attack_sets.bishop_attacks(square, occupied[index])
+        attacks[index, 2] = attack_sets.queen_attacks(square, occupied[index])
 
 
 def slider_attacks(square: int, occupied: np.ndarray) -> np.ndarray:
@@ -44,9 +28,9 @@ def slider_attacks(square: int, occupied: np.ndarray) -> np.ndarray:
     return attacks.T
 
 
-def relevant_squares(square: int, steps: Steps) -> int:
+def relevant_squares(square: int, steps: attack_sets.Steps) -> int:
     """The squares whose occupation changes the attacks of a slider here: its rays without their last squares."""
-    return sum(1 << target for step in steps for target in ray(square, step)[:-1])
+    return sum(1 << target for step in steps for target in attack_sets.ray(square, step)[:-1])
 
 
 def occupancies(mask: int) -> np.ndarray:
@@ -60,14 +44,14 @@ def occupancies(mask: int) -> np.ndarray:
 
 @pytest.mark.parametrize("square", chess.SQUARES, ids=chess.SQUARE_NAMES)
 def test_the_tables_of_lines_give_the_rays_for_every_occupancy_that_matters(square):
-    for steps in (ROOK_STEPS, BISHOP_STEPS):
+    for steps in (attack_sets.ROOK_STEPS, attack_sets.BISHOP_STEPS):
         relevant = relevant_squares(square, steps)
         occupied = occupancies(relevant)
         noise = np.random.default_rng(square).integers(0, 1 << 64, len(occupied), dtype=np.uint64, endpoint=False)
         occupied |= noise & np.uint64(~relevant & (1 << 64) - 1)
         rook, bishop, queen = slider_attacks(square, occupied)
-        assert np.array_equal(rook, ray_attacks(square, ROOK_STEPS, occupied))
-        assert np.array_equal(bishop, ray_attacks(square, BISHOP_STEPS, occupied))
+        assert np.array_equal(rook, attack_sets.ray_attacks(square, attack_sets.ROOK_STEPS, occupied))
+        assert np.array_equal(bishop, attack_sets.ray_attacks(square, attack_sets.BISHOP_STEPS, occupied))
         assert np.array_equal(queen, rook | bishop)
 
 
@@ -85,24 +69,24 @@ def test_the_tables_of_lines_agree_with_python_chess_on_random_boards():
 
 
 def test_leapers_attack_what_python_chess_says():
-    assert KNIGHT_ATTACKS.tolist() == chess.BB_KNIGHT_ATTACKS
-    assert KING_ATTACKS.tolist() == chess.BB_KING_ATTACKS
-    assert PAWN_ATTACKS[0].tolist() == chess.BB_PAWN_ATTACKS[chess.WHITE]
-    assert PAWN_ATTACKS[1].tolist() == chess.BB_PAWN_ATTACKS[chess.BLACK]
+    assert attack_sets.KNIGHT_ATTACKS.tolist() == chess.BB_KNIGHT_ATTACKS
+    assert attack_sets.KING_ATTACKS.tolist() == chess.BB_KING_ATTACKS
+    assert attack_sets.PAWN_ATTACKS[0].tolist() == chess.BB_PAWN_ATTACKS[chess.WHITE]
+    assert attack_sets.PAWN_ATTACKS[1].tolist() == chess.BB_PAWN_ATTACKS[chess.BLACK]
 
 
 def test_rays_are_the_attacks_on_an_empty_board():
     empty = np.zeros(1, dtype=np.uint64)
     for square in chess.SQUARES:
-        assert ROOK_RAYS[square] == ray_attacks(square, ROOK_STEPS, empty)[0]
-        assert BISHOP_RAYS[square] == ray_attacks(square, BISHOP_STEPS, empty)[0]
+        assert attack_sets.ROOK_RAYS[square] == attack_sets.ray_attacks(square, attack_sets.ROOK_STEPS, empty)[0]
+        assert attack_sets.BISHOP_RAYS[square] == attack_sets.ray_attacks(square, attack_sets.BISHOP_STEPS, empty)[0]
 
 
 def test_the_squares_between_two_and_the_line_through_them_are_those_of_python_chess():
     for one in chess.SQUARES:
         for other in chess.SQUARES:
-            assert BETWEEN[one, other] == chess.between(one, other)
-            assert LINES[one, other] == (chess.ray(one, other) if one != other else 0)
+            assert attack_sets.BETWEEN[one, other] == chess.between(one, other)
+            assert attack_sets.LINES[one, other] == (chess.ray(one, other) if one != other else 0)
 
 
 def test_the_tables_of_the_sliders_stay_in_the_first_cache():

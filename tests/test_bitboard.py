@@ -7,21 +7,6 @@ import numpy as np
 import pytest
 
 from merino.core.board import bitboard
-from merino.core.board.bitboard import (
-    DARK_SQUARES,
-    FILES,
-    RANKS,
-    SQUARE_NAMES,
-    U64,
-    adjacent,
-    bit,
-    lsb,
-    mirror,
-    north_fill,
-    pawn_attacks,
-    popcount,
-    south_fill,
-)
 from merino.core.compiled.jit import entry
 
 draw = random.Random(64)
@@ -36,10 +21,14 @@ NAMES = ("popcount", "lsb", "mirror", "north_fill", "south_fill", "beside", "whi
 def _primitives(words, results):
     for index in range(len(words)):
         word, row = words[index], results[index]
-        row[0], row[1], row[2] = U64(popcount(word)), U64(lsb(word)), mirror(word)
-        row[3], row[4], row[5] = north_fill(word), south_fill(word), adjacent(word)
-        row[6], row[7] = pawn_attacks(word, 0), pawn_attacks(word, 1)
-        row[8] = bit(lsb(word))
+        row[0], row[1], row[2] = (
+            bitboard.U64(bitboard.popcount(word)),
+            bitboard.U64(bitboard.lsb(word)),
+            bitboard.mirror(word),
+        )
+        row[3], row[4], row[5] = bitboard.north_fill(word), bitboard.south_fill(word), bitboard.adjacent(word)
+        row[6], row[7] = bitboard.pawn_attacks(word, 0), bitboard.pawn_attacks(word, 1)
+        row[8] = bitboard.bit(bitboard.lsb(word))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +52,7 @@ def shifted(word: int, steps: list[tuple[int, int]]) -> int:
 @pytest.mark.parametrize("name", ["popcount", "lsb", "mirror"])
 def test_a_primitive_means_the_same_in_python_and_compiled(compiled, name):
     meaning = getattr(bitboard, name)
-    assert compiled[name] == [int(meaning(U64(word))) for word in WORDS]
+    assert compiled[name] == [int(meaning(bitboard.U64(word))) for word in WORDS]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +83,7 @@ def test_a_shift_goes_where_its_steps_go_and_never_round_the_edge(compiled, name
 
 
 def test_squares_files_and_ranks_are_numbered_as_in_python_chess():
-    assert list(SQUARE_NAMES) == chess.SQUARE_NAMES
-    assert [int(file) for file in FILES] == chess.BB_FILES
-    assert [int(rank) for rank in RANKS] == chess.BB_RANKS
-    assert int(DARK_SQUARES) == chess.BB_DARK_SQUARES
+    assert list(bitboard.SQUARE_NAMES) == chess.SQUARE_NAMES
+    assert [int(file) for file in bitboard.FILES] == chess.BB_FILES
+    assert [int(rank) for rank in bitboard.RANKS] == chess.BB_RANKS
+    assert int(bitboard.DARK_SQUARES) == chess.BB_DARK_SQUARES

@@ -16,7 +16,6 @@ from merino.core.board.game import Position
 from merino.core.compiled.compiling import WATCH
 from merino.engine.search import warmup
 from merino.engine.uci import cold_start, commands, options, output
-from merino.engine.uci.cold_start import ColdStart, QuickMove, WaitingGo, quick_move
 from merino.engine.uci.session import OptionSetting, UciSession
 from merino.eval.evaluation import Evaluation
 from tests.chaos.laboratory import code_in_use
@@ -33,7 +32,7 @@ class Session:
         self.stream = io.BytesIO()
         self.loaded = threading.Event()
         self.handed: list[str] = []
-        self.cold = ColdStart(output.Output(self.stream), self.loaded)
+        self.cold = cold_start.ColdStart(output.Output(self.stream), self.loaded)
 
     def go(self, text: str) -> str:
         """What a `go` that ends by itself says."""
@@ -274,9 +273,9 @@ def test_a_game_on_a_fast_clock_is_not_lost_while_all_is_compiled(session):
 def test_a_short_time_for_a_move_is_kept_while_all_is_compiled(go, seconds, session, monkeypatch):
     allowed: list[float] = []
 
-    def noted(board: chess.Board, deadline: float, moves: list[chess.Move]) -> QuickMove:
+    def noted(board: chess.Board, deadline: float, moves: list[chess.Move]) -> cold_start.QuickMove:
         allowed.append(deadline - asked)
-        return QuickMove(next(iter(board.legal_moves)), 0, 1)
+        return cold_start.QuickMove(next(iter(board.legal_moves)), 0, 1)
 
     monkeypatch.setattr("merino.engine.uci.cold_start.quick_move", noted)
     monkeypatch.setattr(cold_start, "_longest_wait", lambda *_: 0.0)
@@ -326,17 +325,17 @@ def test_a_position_that_is_not_legal_or_over_gets_no_move_and_any_other_one(ses
 
 def test_the_fallback_mates_in_one_and_keeps_its_deadline():
     board = chess.Board("6k1/5ppp/8/8/8/8/q4PPP/3R2K1 w - - 0 1")
-    found = quick_move(board, time.perf_counter() + 1)
+    found = cold_start.quick_move(board, time.perf_counter() + 1)
     assert found is not None
     assert found.move == chess.Move.from_uci("d1d8")
     began = time.perf_counter()
-    at_once = quick_move(board, began)
+    at_once = cold_start.quick_move(board, began)
     assert at_once is not None and at_once.move == found.move
-    rook_up = quick_move(chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 1"), began)
+    rook_up = cold_start.quick_move(chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 1"), began)
     assert rook_up is not None and rook_up.depth == 0 and rook_up.score > 400  # no search has given it
-    assert quick_move(chess.Board(), began) is not None
+    assert cold_start.quick_move(chess.Board(), began) is not None
     italian = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3")
-    quiet = quick_move(italian, time.perf_counter() + 9)
+    quiet = cold_start.quick_move(italian, time.perf_counter() + 9)
     assert quiet is not None and quiet.depth == 2 and abs(quiet.score) < 50, "nobody has to take what is defended"
     assert time.perf_counter() - began < 0.2
 
@@ -356,7 +355,7 @@ def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_ove
     session._runtime = unittest.mock.MagicMock()
     session._pending["Clear Hash"] = OptionSetting(options.find("Clear Hash"), None)
 
-    def search(go: WaitingGo) -> None:
+    def search(go: cold_start.WaitingGo) -> None:
         time.sleep(0.2)
         if not go.stopped.is_set():  # else it would be stopped at once
             session._is_searching = True

@@ -20,9 +20,7 @@ from merino.engine.report.static import report_change
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.state import new_search_record
-from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.tree import make_move, make_null_move
-from merino.engine.search.worker import Worker
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import default, from_identity, load_evaluation
 from merino.eval.linear import compiled
@@ -35,6 +33,7 @@ from merino.lab.nets.quantising import quantised
 from tests.boards import records
 from tests.material_family import MaterialEvaluation
 from tests.test_net import random_weights
+from tests.workers import worker_at
 
 
 def random_net(*layers: object) -> NetEvaluation:
@@ -68,10 +67,6 @@ DRAWS = ("8/8/4k3/8/8/3KN3/8/8 w - - 0 1", "8/8/4k3/8/8/3K4/8/8 b - - 0 1", "k7/
 @pytest.fixture(params=FAMILIES)
 def family(request: pytest.FixtureRequest) -> Evaluation:
     return FAMILIES[request.param]()
-
-
-def worker_with(evaluation: Evaluation) -> Worker:
-    return Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), evaluation)
 
 
 @entry
@@ -154,7 +149,8 @@ def test_known_draws_are_worth_nothing(family: Evaluation) -> None:
 @pytest.mark.parametrize("fen", STARTS)
 def test_scores_along_a_game_equal_those_from_scratch(family: Evaluation, fen: str) -> None:
     rng = random.Random(3)
-    worker, position = worker_with(family), Position(fen)
+    position = Position(fen)
+    worker = worker_at(position, family)
     for _ in range(4):
         worker.set_root(position, full_width=False)
         for ply in range(100):
@@ -177,7 +173,7 @@ def test_scores_along_a_game_equal_those_from_scratch(family: Evaluation, fen: s
 
 def test_pawns_with_real_weights_are_worth_what_they_are_at_their_stage() -> None:
     family = LinearEvaluation(load_evaluation("full").weights, terms=derived("mine", "full"))
-    worker = worker_with(family)
+    worker = worker_at(Position(), family)
     for fen in ("4k3/pp6/8/8/8/8/PPP5/3QK3 w - -", "4k3/pp6/8/8/8/8/PPP5/4K3 w - -"):
         worker.set_root(Position(fen), full_width=False)
         assert _score_at(worker.record, 0) == pytest.approx(from_scratch(family, chess.Board(fen)), abs=1e-6)
@@ -186,8 +182,8 @@ def test_pawns_with_real_weights_are_worth_what_they_are_at_their_stage() -> Non
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "terms"])
 def test_sums_that_went_another_way_are_not_believed(name: str) -> None:
     family = FAMILIES[name]()
-    worker, position = worker_with(family), Position(STARTS[1])
-    worker.set_root(position, full_width=False)
+    position = Position(STARTS[1])
+    worker = worker_at(position, family)
     for move in position.legal_moves[::3]:
         _play(worker.record, 0, move)
         after = position.copy()

@@ -6,9 +6,10 @@ import pytest
 from merino.core.board.game import Position
 from merino.core.board.move import NO_MOVE
 from merino.core.compiled.jit import entry
-from merino.engine.search import history, parameters, state, transposition, tree
+from merino.engine.search import history, parameters, state, tree
 from merino.engine.search.worker import Worker
 from merino.eval.families import default
+from tests.workers import worker_at
 
 FEN = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
 QUIET, OTHER_QUIET, CAPTURE, OTHER_CAPTURE = "d2d3", "b1c3", "f3e5", "c4f7"
@@ -42,9 +43,7 @@ def _change_eval(records, before, after):
 
 @pytest.fixture
 def worker() -> Worker:
-    worker = Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
-    worker.set_root(Position(FEN), full_width=False)
-    return worker
+    return worker_at(Position(FEN), default())
 
 
 def update(
@@ -143,9 +142,8 @@ def test_a_capture_is_not_judged_by_the_evaluation_after_it(worker) -> None:
 
 
 def test_moves_that_flee_from_an_attack_are_remembered_apart() -> None:
-    worker = Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     calm, attacked = Position("4k3/8/8/8/4N3/8/8/4K3 w - - 0 1"), Position("4k3/8/8/3p4/4N3/8/8/4K3 w - - 0 1")
-    worker.set_root(attacked, full_width=False)
+    worker = worker_at(attacked, default())
     move = attacked.parse_uci("e4g3")
     _reward(worker.record, 0, move, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), 8, 1)
     assert _histories(worker.record, 0, move, move)[0] > 0

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from merino.core.board.fen import START_FEN, parse_fen
+from merino.core.common import files as core_files
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.families import default
 from merino.formats import openings, scored_games
@@ -116,7 +117,7 @@ def test_a_run_killed_anywhere_goes_on_with_each_game_once(name, before, with_ot
         pgn.write_text(OTHERS)
         state.unlink(missing_ok=True)
         with monkeypatch.context() as patch:
-            patch.setattr(keeping, name, call(killed, when, before, getattr(keeping, name)))
+            patch.setattr(core_files, name, call(killed, when, before, getattr(core_files, name)))
             with pytest.raises(KilledError):
                 play(pgn, state)
         if with_others:
@@ -138,7 +139,7 @@ def test_an_empty_line_parts_the_games_from_those_that_are_there(end, gap, pgn, 
 
 @pytest.mark.parametrize("when", [0, 2, 4])
 def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(when, pgn, state, monkeypatch):
-    real, calls = keeping.append_whole, iter(range(100))
+    real, calls = core_files.append_whole, iter(range(100))
 
     def append(file: Any, content: bytes) -> None:
         if next(calls) == when:
@@ -147,7 +148,7 @@ def test_a_run_killed_in_the_middle_of_a_game_goes_on_from_that_byte(when, pgn, 
         real(file, content)
 
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(keeping, "append_whole", append)
+        patch.setattr(core_files, "append_whole", append)
         play(pgn, state)
     assert not pgn.read_text().endswith("\n\n")
     play(pgn, state)
@@ -174,7 +175,7 @@ def test_a_game_that_would_be_misread_ends_no_match(pgn, monkeypatch):
 
 def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(pgn, state, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "append_whole", call(killed, 0, False, a_part))
+        patch.setattr(core_files, "append_whole", call(killed, 0, False, a_part))
         keeper, tally = resumed(pgn, state)
         take(keeper, tally, 4)
         with pytest.raises(KilledError):
@@ -190,7 +191,7 @@ def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(pgn, state, 
 
 def test_games_added_behind_those_of_others_are_there_once_after_another_kill(pgn, state, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(keeping, "append_whole", call(killed, 0, True, keeping.append_whole))
+        patch.setattr(core_files, "append_whole", call(killed, 0, True, core_files.append_whole))
         play(pgn, state)
     pgn.write_text(OTHERS)
     resumed(pgn, state)  # killed before its first save
@@ -201,9 +202,9 @@ def test_games_added_behind_those_of_others_are_there_once_after_another_kill(pg
 @pytest.mark.parametrize("room", [0, 30, 60])
 def test_a_full_disk_names_the_file_and_leaves_no_part_of_a_game(room, pgn, state, monkeypatch):
     pgn.write_text(OTHERS)
-    real = keeping.append_whole
+    real = core_files.append_whole
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "append_whole", lambda file, content: real(FullDisk(room, file), content))
+        patch.setattr(core_files, "append_whole", lambda file, content: real(FullDisk(room, file), content))
         with pytest.raises(MatchError, match=f"cannot write '{pgn}': No space left on device"):
             play(pgn, state)
         assert pgn.read_text() == OTHERS
@@ -215,7 +216,7 @@ def test_without_room_for_the_state_no_game_is_added_before_it_can_be(pgn, state
     keeper, tally = resumed(pgn, state)
     take(keeper, tally)
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "write_whole", call(no_room, 0, True, keeping.write_whole))
+        patch.setattr(core_files, "write_whole", call(no_room, 0, True, core_files.write_whole))
         with pytest.raises(MatchError, match=f"cannot write '{state}': No space left on device"):
             keeper.save(tally, 1.0)
     assert pgn.read_text() == ""
@@ -239,7 +240,7 @@ def test_a_pgn_that_is_not_the_one_of_the_state_is_refused(pgn, state):
 
 def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(pgn, state, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, "append_whole", call(killed, 1, True, keeping.append_whole))
+        patch.setattr(core_files, "append_whole", call(killed, 1, True, core_files.append_whole))
         with pytest.raises(KilledError):
             play(pgn, state)
     with pytest.raises(MatchError, match="holds games that a file may lack; name it with --pgn"):
@@ -248,7 +249,7 @@ def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(pgn, state, monkey
 
 def test_positions_that_may_not_be_in_their_file_are_not_forgotten(tmp_path, state, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(keeping, "append_whole", call(killed, 0, True, keeping.append_whole))
+        patch.setattr(core_files, "append_whole", call(killed, 0, True, core_files.append_whole))
         MatchKeeper(None, state, {}, positions_of(tmp_path / "p.bin", START * 3)).save(Tally(), 1.0)
     keeper = MatchKeeper(None, state, {})
     keeper.load()
@@ -376,7 +377,7 @@ def test_ctrl_c_at_the_worst_moment_leaves_each_game_once(where, before, tmp_pat
     whole, parts = files("whole"), files("parts")
     run_match(config, 1, output=whole)
     place, _, name = where.rpartition(".")
-    owner = getattr(keeping, place) if place else keeping
+    owner = getattr(keeping, place) if place else core_files
     interrupt = partial(signal.raise_signal, signal.SIGINT)
     monkeypatch.setattr(runner, "SAVE_EVERY", 0.0)
     with monkeypatch.context() as patch:

@@ -9,11 +9,11 @@ from merino.core.board import bitboard, game, makemove, movegen
 from merino.core.board.move import NO_MOVE, NORMAL, kind_of
 from merino.core.board.position import POSITION
 from merino.core.compiled import jit, memory
-from merino.engine.search import move_picker, parameters, transposition
+from merino.engine.search import move_picker, parameters
 from merino.engine.search.history import HISTORY_BITS, quiet_history
-from merino.engine.search.worker import Worker
 from merino.eval.families import default
 from tests.boards import playouts
+from tests.workers import worker_at
 
 MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"  # 218
 QUIET_AND_NOISY = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
@@ -63,11 +63,7 @@ def _handed_out(records, hash_move, noisy_only, moves, scores):
 
 @pytest.mark.parametrize("fen", [MOST_MOVES, QUIET_AND_NOISY])
 def test_every_legal_move_is_handed_out_once_and_quiet_ones_by_score(fen: str) -> None:
-    worker, draw = (
-        Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default()),
-        random.Random(7),
-    )
-    worker.set_root(game.Position(fen), full_width=False)
+    worker, draw = worker_at(game.Position(fen), default()), random.Random(7)
     history = worker.record[0]["butterfly_history"]
     history[...] = np.array([draw.randrange(-9000, 9000) for _ in range(history.size)]).reshape(history.shape)
     moves, scores = np.zeros((2, movegen.MAX_MOVES), dtype=np.int32)
@@ -90,9 +86,8 @@ HASH_MOVES = [
 @pytest.mark.parametrize(("fen", "text"), HASH_MOVES)
 def test_a_hash_move_of_another_position_is_never_handed_out(fen: str, text: str) -> None:
     """Two positions may share a key, and threads a bucket; a move of 16 bits may then be any."""
-    flag, draw, position = np.zeros(1, dtype=np.uint64), random.Random(3), game.Position(fen)
-    worker = Worker(transposition.TranspositionTable(1), flag, default())
-    worker.set_root(position, full_width=False)
+    draw, position = random.Random(3), game.Position(fen)
+    worker = worker_at(position, default())
     moves, scores = np.zeros((2, movegen.MAX_MOVES), dtype=np.int32)
     squares = bitboard.SQUARE_NAMES.index(text[:2]) | bitboard.SQUARE_NAMES.index(text[2:]) << 6
     legal = {

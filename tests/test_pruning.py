@@ -13,16 +13,15 @@ from merino.core.board.move import NO_MOVE
 from merino.core.board.position import set_check_squares
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import call_at, copy_record, store_word
-from merino.engine.search import pruning
+from merino.engine.search import pruning, tree
 from merino.engine.search.alpha_beta import delta_pruning, stand_pat
 from merino.engine.search.limits import KNOWN_WIN, MATE_SCORE, MAX_PLY
-from merino.engine.search.parameters import PARAMETERS, parameter_values
+from merino.engine.search.parameters import PARAMETERS
 from merino.engine.search.pruning import NO_CUTOFF, null_move_pruning, singular_extension
 from merino.engine.search.state import INFINITE
-from merino.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable, probe, store
-from merino.engine.search.tree import POLL_NODES, count_node, make_move, make_null_move
-from merino.engine.search.worker import Worker
+from merino.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, probe, store
 from tests.material_family import MaterialEvaluation
+from tests.workers import worker_at
 
 ROOK_AHEAD = "4k3/ppp5/8/8/8/8/PPP5/R3K3 b - - 0 1"
 DEEP = 99  # plies of an entry of the table, which then decides any node
@@ -33,9 +32,8 @@ NUMBERS = {parameter.name: parameter.default for parameter in PARAMETERS}
 
 def found(look: Callable[..., Any], fen: str, *given: object, **numbers: int) -> Any:
     """What an entry returns for the record of a thread about to search this position; moves are given as text."""
-    position, flag = Position(fen), np.zeros(1, dtype=np.uint64)
-    worker = Worker(TranspositionTable(1), flag, MaterialEvaluation(), parameter_values(numbers))
-    worker.set_root(position, full_width=False)
+    position = Position(fen)
+    worker = worker_at(position, MaterialEvaluation(), numbers)
     return look(worker.record, *(int(position.parse_uci(each)) if isinstance(each, str) else each for each in given))
 
 
@@ -47,13 +45,13 @@ def _null_move(records, move, beta, depth, known, node_known, verified):
     """
     s = records[0]
     if move == 0:
-        make_null_move(s, 0)
+        tree.make_null_move(s, 0)
     else:
-        make_move(s, 0, move)
+        tree.make_move(s, 0, move)
     s.root_depth, s.null_move_verified_ply = depth, verified
     s.plies[1].static_eval = s.plies[1].raw_eval = beta + 100
     if known != UNKNOWN:
-        make_null_move(s, 1)
+        tree.make_null_move(s, 1)
         store(s, 2, NO_MOVE, known, 0, DEEP, EXACT, False)
         store(s, 1, NO_MOVE, node_known, 0, DEEP, EXACT, False)
     return null_move_pruning(s, 1, beta, depth, beta + 100), s.null_move_verified_ply
@@ -112,7 +110,7 @@ def test_no_mate_is_nearer_than_the_next_move_and_no_being_mated_nearer_than_now
 def _pruned(records, beta, static_eval, known):
     """What margins decide of a null-window node, and stand pat with an open window where the table knows a score."""
     s = records[0]
-    make_null_move(s, 0)
+    tree.make_null_move(s, 0)
     s.plies[1].static_eval = s.plies[1].raw_eval = static_eval
     score = pruning.prune_node(s, 1, beta - 1, beta, 1, np.uint64(0))
     store(s, 1, NO_MOVE, known, 0, 0, EXACT, False)
@@ -141,7 +139,7 @@ def _searched_after(records, move, known):
     copy_record(s.positions[1], s.positions[0])
     s.keys[s.past + 1] = s.positions[1].key
     store(s, 1, move, 0, 0, 0, UPPER_BOUND, False)
-    make_move(s, 1, move)
+    tree.make_move(s, 1, move)
     store(s, 2, NO_MOVE, -known, 0, DEEP, EXACT, False)
     s.null_move_verified_ply = 1  # which prunes moves only
     return call_at(s.alpha_beta, s, 1, 5000, 5001, 1)
@@ -156,7 +154,7 @@ def test_no_move_is_given_up_while_all_others_lose_for_sure(known: int, wanted: 
 def _razored(records, move, alpha, depth, known):
     """Razoring at ply 1, whose score the table knows."""
     s = records[0]
-    make_move(s, 0, move)
+    tree.make_move(s, 0, move)
     static_eval = call_at(s.quiescence, s, 1, -INFINITE, -INFINITE + 1, 0)
     s.nodes = 0
     if known != UNKNOWN:
@@ -243,13 +241,13 @@ def _counted(records, limit, stopped_at, most):
     for number in range(most):
         if number == stopped_at:
             store_word(s.stop_address, np.uint64(1))
-        visited += not count_node(s, 0)
+        visited += not tree.count_node(s, 0)
     return visited, s.nodes
 
 
 @pytest.mark.parametrize(("limit", "stopped_at"), [(1, 9999), (7, 9999), (9999, 0), (9999, 1023), (1500, 1024)])
 def test_a_search_visits_no_node_beyond_its_limit_and_soon_sees_that_it_is_stopped(limit, stopped_at) -> None:
-    last = min(limit, POLL_NODES * (stopped_at // POLL_NODES + 1))
+    last = min(limit, tree.POLL_NODES * (stopped_at // tree.POLL_NODES + 1))
     assert found(_counted, ROOK_AHEAD, limit, stopped_at, 3000) == (last - 1, last)
 
 
@@ -264,7 +262,7 @@ VALUES = {"singular_depth": DEPTH, "singular_margin": MARGIN, "singular_double_m
 def _extend(records, first, move, score, bound, beta, is_cut_node):
     """Singular extension at ply 1, where the table knows `move` with this score: its result, and the extension."""
     s = records[0]
-    make_move(s, 0, first)
+    tree.make_move(s, 0, first)
     s.root_depth, s.plies[1].is_cut_node = 10, is_cut_node
     store(s, 1, move, score, 0, DEPTH, bound, False)
     score = singular_extension(s, 1, beta, DEPTH, probe(s, 1))

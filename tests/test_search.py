@@ -11,19 +11,19 @@ from typing import NoReturn
 from unittest.mock import Mock
 
 import chess
-import numpy as np
 import pytest
 
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.position import compute_key
 from merino.core.compiled.jit import entry
-from merino.engine.search import bench, parameters, search_run, transposition, tree
+from merino.engine.search import bench, parameters, search_run, tree
 from merino.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
 from merino.engine.search.searcher import Searcher, think
 from merino.engine.search.worker import RootLine, Worker
 from merino.eval.families import default
 from tests.boards import KIWIPETE
 from tests.talk import FakeSearcher
+from tests.workers import worker_at
 
 # Mates found by construction or well known: (position, moves to mate).
 MATES = [
@@ -303,7 +303,7 @@ def test_a_fail_high_gives_the_move_once_it_is_confirmed_whatever_is_shown(
 
 
 def test_a_line_that_failed_high_has_no_answer_to_its_move() -> None:
-    worker, seen = Worker(transposition.TranspositionTable(16), np.zeros(1, dtype=np.uint64), default()), 0
+    worker, seen = worker_at(Position(), default(), table_mb=16), 0
     for fen in bench.POSITIONS[:8]:
         worker.set_root(Position(fen), full_width=False)
         guess = None
@@ -491,8 +491,7 @@ def _draw_after_a_pass(records):
 
 @pytest.mark.parametrize("rest", ["w - - 0", "w - - 40", "w - - 98", "b - - 99", "w Q - 3", "b - d3 0"])
 def test_a_null_move_is_no_step_toward_the_fifty_move_rule_and_keeps_the_key(rest: str) -> None:
-    worker = Worker(transposition.TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
-    worker.set_root(Position(f"4k3/pp3p2/8/8/2pP4/8/PPP2PPP/R3K3 {rest} 80"), full_width=False)
+    worker = worker_at(Position(f"4k3/pp3p2/8/8/2pP4/8/PPP2PPP/R3K3 {rest} 80"), default())
     assert _draw_after_a_pass(worker.record) == (False, 0, True)
 
 

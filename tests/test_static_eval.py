@@ -13,9 +13,10 @@ from merino.engine.search.parameters import PARAMETERS
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.state import NO_SCORE
 from merino.engine.search.static_eval import set_static_eval, update_correction_history
-from merino.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
+from merino.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND
 from merino.engine.search.worker import Worker
 from merino.eval.families import default
+from tests.workers import worker_at
 
 ENDGAME = "4k3/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
 KING_ELSEWHERE = "6k1/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
@@ -43,7 +44,7 @@ def _learn(records, error, depth, times):
 
 @pytest.fixture
 def worker() -> Worker:
-    return Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
+    return worker_at(Position(), default())
 
 
 def static_eval(worker: Worker, fen: str) -> int:
@@ -61,7 +62,7 @@ def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) 
 @pytest.mark.parametrize(("turn", "wanted"), [("w", KNOWN_WIN - 1), ("b", 1 - KNOWN_WIN)])
 def test_an_evaluation_beyond_all_judgement_is_that_of_the_table(turn: str, wanted: int) -> None:
     heavy = default().with_numbers(dict.fromkeys(("VAL_N", "VAL_B", "VAL_R", "VAL_Q"), 3000))
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), heavy)
+    worker = worker_at(Position(), heavy)
     queens = f"QQQQQQQQ/QRRBBNN1/8/8/8/8/6k1/K7 {turn} - - 0 1"
     assert abs(heavy.scores(Position(queens).record)[0]) > 40_000  # 16 bits do not hold it
     static_eval(worker, queens)

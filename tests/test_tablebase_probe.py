@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from merino.core.board.game import Position
@@ -15,12 +14,11 @@ from merino.engine.search.limits import KNOWN_WIN, MAX_PLY, TABLEBASE_WIN, Limit
 from merino.engine.search.pruning import NO_CUTOFF
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.tablebase_probe import TablebaseProbe, tablebase_cutoff
-from merino.engine.search.transposition import TranspositionTable
-from merino.engine.search.worker import Worker
 from merino.engine.syzygy.probing import MAX_MEN
 from merino.engine.syzygy.table_files import ResultTables
 from tests.material_family import MaterialEvaluation
 from tests.syzygy_files import BLESSED, CURSED, DRAWN, LOST, WON, constant_file
+from tests.workers import worker_at
 
 ROOK_TO_TAKE = "3r3k/8/8/8/8/8/8/K2Q4 w - - 0 1"  # d1d8 leaves a queen against a king
 
@@ -83,8 +81,7 @@ def test_only_positions_after_a_capture_or_pawn_move_with_few_pieces_are_asked_a
 ) -> None:
     """The score counts the plies to them."""
     tablebases = TablebaseProbe(tables_of(tmp_path, KQvK=(value, WON), KRvK=(WON, WON)), depth=3)
-    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), MaterialEvaluation())
-    worker.set_root(Position(fen), full_width=False)
+    worker = worker_at(Position(fen), MaterialEvaluation())
     worker.set_tablebases(tablebases)
     assert _known(worker.record, ply, depth, move) == (sign * (TABLEBASE_WIN - ply) if is_asked else NO_CUTOFF)
     assert tablebases.hits == is_asked

@@ -247,4 +247,4 @@ def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, span: float):
 def test_a_fault_in_a_file_ends_the_command_with_a_sentence(tmp_path: Path, shell):
     with pytest.raises(MerinoError, match="cannot read"):
         run_spsa(["plan", str(tmp_path / "missing.txt")])
-    assert shell("spsa", "plan", tmp_path / "missing.txt", status=1).startswith("merino: spsa: cannot read")
+    assert shell("spsa", "plan", tmp_path / "missing.txt", status=1).startswith("merino: spsa plan: cannot read")

@@ -24,20 +24,10 @@ from merino.core.common.work import cores
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.weights import SHIPPED, load
 from merino.formats.sources import digest
+from merino.learn import request as requests
 from merino.learn.improve.rounds import RoundPlan, StepContext, StepStoppedError, play_games, play_match
 from merino.learn.judging import load_record
 from merino.learn.procedure import learn_from_files
-from merino.learn.request import (
-    ARTICLE,
-    DEFAULT_SETTINGS,
-    NO_CHOICE,
-    LearnError,
-    LearnRequest,
-    LearnStoppedError,
-    Selection,
-    Settings,
-    Target,
-)
 from merino.match.report import signed
 from merino.match.statistics import estimate
 
@@ -51,12 +41,12 @@ class Version:
 
     name: str
     games: tuple[str, ...] = ()
-    settings: Settings | None = None
+    settings: requests.Settings | None = None
     rating: int | None = None
 
 
 def _of_article(name: str, games: tuple[str, ...], first: int, decay: float, rating: int) -> Version:
-    return Version(name, games, replace(ARTICLE, first=first, last=27, decay=decay), rating)
+    return Version(name, games, replace(requests.ARTICLE, first=first, last=27, decay=decay), rating)
 
 
 VERSIONS = (
@@ -70,7 +60,7 @@ VERSIONS = (
     _of_article("H1", (OWN, MASTERS), 6, 20, 2616),
     _of_article("H2", (OWN, MASTERS), 1, 20, 2646),
     Version("after"),
-    Version("two-phases", (OWN,), replace(DEFAULT_SETTINGS, target=Target(0.5))),
+    Version("two-phases", (OWN,), replace(requests.DEFAULT_SETTINGS, target=requests.Target(0.5))),
 )
 
 
@@ -115,8 +105,7 @@ def run_article(words: Sequence[str]) -> int:
     add_options(parser, ArticleRun)
     shared.add_concurrency(parser, "games")
     shared.add_state(parser, "FOLDER", "./article")
-    shared.add_json(parser)
-    shared.add_quiet(parser)
+    shared.add_report(parser)
     args = parser.parse_args(list(words))
     run, folder = ArticleRun(**given(vars(args), ArticleRun)), args.state or Path("article")
     say, stream = shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)
@@ -125,16 +114,16 @@ def run_article(words: Sequence[str]) -> int:
         say(f"{'version':<12}{'games':>8}{'positions':>11}{'match':>7}{'Elo (95%)':>16}{'article':>10}")
         context = StepContext(args.concurrency or cores(), replace(events, say=lambda _: None), lambda: None)
         try:
-            shared.make_folder(folder, "article")
+            shared.make_folder(folder)
             _check_same(run, folder)
             for row in _rows(run, folder, context):
                 rows.append(row)
                 events.say(str(row))
-        except (StepStoppedError, LearnStoppedError, KeyboardInterrupt):
+        except (StepStoppedError, requests.LearnStoppedError, KeyboardInterrupt):
             interrupted = True
             events.say(f"Stopped; the same command continues from '{folder}'.")
         except OSError as error:
-            raise CommandError(f"article: {write_fault(error, error.filename or folder)}") from error
+            raise CommandError(f"{write_fault(error, error.filename or folder)}") from error
     if args.json:
         print(
             json.dumps([asdict(replace(each, elo=finite(each.elo), elo_error=finite(each.elo_error))) for each in rows])
@@ -147,9 +136,9 @@ def _check_same(run: ArticleRun, folder: Path) -> None:
     path, content = folder / "article.json", asdict(run) | {"masters": run.masters and digest(run.masters)}
     if not is_there(path):
         write_whole(path, as_json(content))
-    with faults_named(path, "the settings of an article", LearnError):
+    with faults_named(path, "the settings of an article", requests.LearnError):
         if from_json(read_user_file(path, STATE), str(path)) != content:
-            raise LearnError(f"'{folder}' was begun with other games or other numbers; give a new folder")
+            raise requests.LearnError(f"'{folder}' was begun with other games or other numbers; give a new folder")
 
 
 def _rows(run: ArticleRun, folder: Path, context: StepContext) -> Iterator[Row]:
@@ -179,8 +168,10 @@ def _rows(run: ArticleRun, folder: Path, context: StepContext) -> Iterator[Row]:
         yield row
 
 
-def _learn(settings: Settings, games: list[Path], file: Path, record: Path, context: StepContext) -> None:
+def _learn(settings: requests.Settings, games: list[Path], file: Path, record: Path, context: StepContext) -> None:
     """Write the weights learned from these games; if they are no better, only the record of the run."""
     names = tuple(map(str, games))
-    request = LearnRequest(names, settings, Selection(), NO_CHOICE, None, weights=str(SHIPPED / START), out=str(file))
+    request = requests.LearnRequest(
+        names, settings, requests.Selection(), requests.NO_CHOICE, None, weights=str(SHIPPED / START), out=str(file)
+    )
     learn_from_files(replace(request, record=str(record), plays_match=False), context.events)

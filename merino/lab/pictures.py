@@ -14,22 +14,22 @@ def add_plot(parser: shared.Parser, what: str) -> None:
     parser.group(shared.OUTPUT).add_argument("--plot", type=shared.file_path, metavar="FILE", help=sentence)
 
 
-def check_picture(path: Path | None, command: str) -> None:
+def check_picture(path: Path | None) -> None:
     """Raise UsageError or CommandError if a picture cannot be drawn or written; None is no picture."""
     if path is None:
         return
     if ending_of(path) not in text.ENDINGS:
-        raise UsageError(f"{command}: --plot writes {' or '.join(text.ENDINGS)}, not '{path}'")
+        raise UsageError(f"--plot writes {' or '.join(text.ENDINGS)}, not '{path}'")
     try:
         text.load_matplotlib()
     except text.PictureError as error:
-        raise CommandError(f"{command}: nothing is done: {error}, or leave out --plot") from error
-    shared.check_output(path, command)
+        raise CommandError(f"nothing is done: {error}, or leave out --plot") from error
+    shared.check_output(path)
 
 
-def write_picture(path: Path, content: bytes, command: str) -> None:
+def write_picture(path: Path, content: bytes) -> None:
     """Write a picture, and say where it is; raises CommandError."""
-    shared.write_output(path, content, command)
+    shared.write_output(path, content)
     print(f"The picture is in '{path}'", file=sys.stderr)
 
 

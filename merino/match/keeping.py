@@ -20,7 +20,6 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common import files, sealed
-from merino.core.common.files import append_whole, is_there, write_whole, writing
 from merino.formats import packed, pgn_text, pgn_tokens, scored_games, sources
 from merino.formats.scored_games import end_of_games, is_games_file
 from merino.match.games import Game, MatchError, MatchUsageError, Tally
@@ -87,7 +86,7 @@ class GrowingFile:
     def opened(self) -> Iterator[None]:
         """Keep others from the file for this block; raises MatchError. What is no regular file is only written."""
         with ExitStack() as stack:
-            with writing(MatchError, self.path):
+            with files.writing(MatchError, self.path):
                 is_stream = files.is_stream(self.path)
                 self._file = (files.open_stream if is_stream else files.open_to_extend)(self.path)
                 stack.enter_context(self._file)
@@ -96,7 +95,7 @@ class GrowingFile:
 
     def prepare(self) -> None:
         """Journal to add what is waiting to the file as it is now; raises MatchError."""
-        with writing(MatchError, self.path):
+        with files.writing(MatchError, self.path):
             self._finish()
             gap, games = self.check_whole(self._file), (*self._left(), *self._waiting)
             self.plan = Journal(_size(self._file), (gap, *games) if gap and games else games)
@@ -104,23 +103,23 @@ class GrowingFile:
     def settle(self) -> None:
         """Add what was planned, which the state has, or nothing; raises MatchError."""
         self._waiting, self._kept = [], self.plan
-        with writing(MatchError, self.path):
+        with files.writing(MatchError, self.path):
             self._finish()
             self.plan = Journal(_size(self._file), ())
 
     def take_up(self, plan: Journal) -> None:
         """Add what a plan of the state has and the file lacks; raises MatchError."""
-        size = self.path.stat().st_size if is_there(self.path) else 0
+        size = self.path.stat().st_size if files.is_there(self.path) else 0
         if size < plan.at:
             raise MatchError(f"'{self.path}' is shorter than the state of the match says; use other files")
         self._kept, self._is_resumed = plan, True
         if plan.games:
-            with self.opened(), writing(MatchError, self.path):
+            with self.opened(), files.writing(MatchError, self.path):
                 self._finish()
 
     def check(self) -> None:
         """Raise MatchError or MisreadError if the file holds anything else."""
-        if is_there(self.path):
+        if files.is_there(self.path):
             with self.opened():
                 self.check_whole(self._file, first=True)
 
@@ -145,7 +144,7 @@ class GrowingFile:
             content = b"".join(self._kept.games)
             there = _read(self._file, self._kept.at, len(content))
             if content.startswith(there):
-                append_whole(self._file, content[len(there) :])
+                files.append_whole(self._file, content[len(there) :])
                 self._kept = None
 
     def _left(self) -> tuple[bytes, ...]:
@@ -204,7 +203,7 @@ class MatchKeeper:
     def load(self) -> tuple[Tally, float]:
         """The results so far, and the seconds they took; raises MatchError."""
         path = self._state
-        if path is None or not is_there(path):
+        if path is None or not files.is_there(path):
             return Tally(), 0.0
         with files.faults_named(path, "the state of a match", MatchError):
             state = sealed.from_json(files.read_user_file(path, files.STATE), str(path))
@@ -250,8 +249,8 @@ class MatchKeeper:
         if self._state is not None:
             state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
             state |= {name: file and file.plan.as_json(name == "pgn") for name, file in self._files.items()}
-            with writing(MatchError, self._state):
-                write_whole(self._state, sealed.as_json(state, indent=1))
+            with files.writing(MatchError, self._state):
+                files.write_whole(self._state, sealed.as_json(state, indent=1))
 
 
 def holding(state: Path | None) -> AbstractContextManager[None]:

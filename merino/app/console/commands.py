@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import chess
 
-from merino.app.console import shared
-from merino.app.console.games import DRAW_AGREED, MAX_MOVES, Ending, Loaded, pace_of, strength_text, whole_number
+from merino.app.console import games, shared
 from merino.app.console.session import Session
 from merino.core.board import bitboard, perft
 from merino.core.board.fen import COLOUR_NAMES, FenError
@@ -174,7 +173,7 @@ def new_game(session: Session, arguments: str) -> None:
         return
     if words[0] not in ("960", "chess960") or len(words) > 2:
         raise UsageError("expected nothing, or 960 and the number of the position")
-    start = whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else random.randrange(960)
+    start = games.whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else random.randrange(960)
     session.new_game(chess.Board.from_chess960_pos(start).fen(), chess960=True)
     session.say(f"Chess960 position {start}: castle with O-O and O-O-O.{remark}")
 
@@ -195,13 +194,13 @@ def undo(session: Session, arguments: str) -> None:
 
     A resignation, or a draw that was agreed, is taken back first.
     """
-    session.undo(whole_number(arguments, "the number of moves", 1, MAX_MOVES) if arguments else None)
+    session.undo(games.whole_number(arguments, "the number of moves", 1, games.MAX_MOVES) if arguments else None)
 
 
 @command("redo", Section.PLAY, "[N]")
 def redo(session: Session, arguments: str) -> None:
     """Replay the plies that were taken back, or N of them."""
-    session.redo(whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=1))
+    session.redo(games.whole_number(arguments, "the number of moves", 1, games.MAX_MOVES, default=1))
 
 
 @command("resume", Section.PLAY, ends_game=True)
@@ -250,7 +249,7 @@ def auto(session: Session, arguments: str) -> None:
 
     Ctrl-C or Enter makes it play the move it is thinking about, and stops.
     """
-    count = whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=MAX_MOVES)
+    count = games.whole_number(arguments, "the number of moves", 1, games.MAX_MOVES, default=games.MAX_MOVES)
     session.require_running()
     for _ in range(count):
         if session.game.ending or not session.engine_move() or session.typed_ahead:
@@ -271,7 +270,7 @@ def resign(session: Session) -> None:
     """Resign for the side to move."""
     session.require_running()
     colour = session.position.side
-    session.declare(Ending(RESULTS[1 - colour], f"{COLOUR_NAMES[colour]} resigns"))
+    session.declare(games.Ending(RESULTS[1 - colour], f"{COLOUR_NAMES[colour]} resigns"))
 
 
 @command("draw", Section.PLAY, ends_game=True)
@@ -286,7 +285,7 @@ def draw(session: Session) -> None:
         if result.line is None or result.line.score < 0:  # the mover's score: the person's
             session.say("The engine declines, because it thinks it is ahead.")
             return
-    session.declare(DRAW_AGREED)
+    session.declare(games.DRAW_AGREED)
 
 
 @command("moves", Section.PLAY, "[eval|search] [HOW ...]")
@@ -319,7 +318,7 @@ def history(session: Session) -> None:
 
 
 def _set_pace(session: Session, text: str) -> None:
-    session.game.pace = pace_of(text)
+    session.game.pace = games.pace_of(text)
     session.say(f"The engine's limit: {session.game.pace}.")
 
 
@@ -343,10 +342,10 @@ def skill(session: Session, arguments: str) -> None:
     """Set the level: 0 is the weakest, 20 full strength. Without a level it shows the present one."""
     searcher = session.runtime.searcher
     if arguments:
-        wanted = whole_number(arguments, "the level", 0, FULL_LEVEL)
+        wanted = games.whole_number(arguments, "the level", 0, FULL_LEVEL)
         searcher.strength = at_level(wanted)
         session.runtime.is_limited &= wanted < FULL_LEVEL
-    session.say(strength_text(searcher.strength))
+    session.say(games.strength_text(searcher.strength))
 
 
 @command("time", Section.LIMITS)
@@ -380,7 +379,7 @@ def set_board(session: Session, arguments: str) -> None:
     given = read_position(arguments.strip("\"'"))
     if given.rest:
         raise CommandError(f"'{' '.join(given.rest)[:60]}' after the position is not read")
-    session.go_on_with(Loaded(given.position(), ""))
+    session.go_on_with(games.Loaded(given.position(), ""))
     session.report_if_over()
 
 
@@ -420,7 +419,7 @@ def load_game(session: Session, arguments: str) -> None:
     name, number = arguments, 1
     head, _, last = arguments.rpartition(" ")
     if head and last.isdecimal() and not is_there(file_path(arguments)):
-        name, number = head, whole_number(last, "the number of the game", 1, MAX_ENTRIES)
+        name, number = head, games.whole_number(last, "the number of the game", 1, MAX_ENTRIES)
     found = entry_of(file_path(name), number)
     session.go_on_with(found)
     session.say(found.remark)
@@ -428,7 +427,7 @@ def load_game(session: Session, arguments: str) -> None:
         session.report_if_over()
 
 
-def entry_of(path: Path, number: int) -> Loaded:
+def entry_of(path: Path, number: int) -> games.Loaded:
     """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
     with sources.open_source(path) as source:
         kind, read = ("position", _nth_position) if source.holds_positions() else ("game", _nth_game)
@@ -442,7 +441,7 @@ def entry_of(path: Path, number: int) -> Loaded:
     return found
 
 
-def _nth_position(source: sources.Source, number: int) -> tuple[Loaded | None, int]:
+def _nth_position(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
     """The position in the line of this number, blank lines and comments not counted, and how many lines were read."""
     count = 0
     for line in (line for text in source.lines() for line in sources.decoded(text).splitlines()):
@@ -450,11 +449,11 @@ def _nth_position(source: sources.Source, number: int) -> tuple[Loaded | None, i
         if count == number:
             given = read_position(line)
             position = given.position()
-            return Loaded(position, f"Position {number}: {' '.join(given.rest) or position.fen()}"), count
+            return games.Loaded(position, f"Position {number}: {' '.join(given.rest) or position.fen()}"), count
     return None, count
 
 
-def _nth_game(source: sources.Source, number: int) -> tuple[Loaded | None, int]:
+def _nth_game(source: sources.Source, number: int) -> tuple[games.Loaded | None, int]:
     """The game of this number, and how many were read; text between games is skipped."""
     count = 0
     for some in pgn_games.games_of(source):
@@ -467,7 +466,7 @@ def _nth_game(source: sources.Source, number: int) -> tuple[Loaded | None, int]:
             remark = f"Game {number}: {game.label}, {game.result}, {counted(len(game.moves), 'ply')}."
             if game.fault:
                 remark += f"\nThe rest of it cannot be read: {game.fault}."
-            return Loaded(game.position(), remark, game.tags | {"Result": game.result}), count
+            return games.Loaded(game.position(), remark, game.tags | {"Result": game.result}), count
     return None, count
 
 
@@ -584,7 +583,7 @@ def count_leaves(session: Session, arguments: str) -> None:
 
     This is the usual test of a move generator.
     """
-    depth = whole_number(arguments, "the depth", 1, MAX_PERFT_DEPTH)
+    depth = games.whole_number(arguments, "the depth", 1, MAX_PERFT_DEPTH)
     perft.print_divide(session.position, depth, session.say)
 
 

@@ -14,8 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from merino.core.common import files, options
-from merino.core.common.command import LAB_ADDRESS, LAB_EXECUTOR, CommandError, UsageError, errors_named, loaded
+from merino.core.common import command, files, options
 from merino.core.common.errors import number_in
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
@@ -108,7 +107,7 @@ class Parser(argparse.ArgumentParser):
         message = message.replace("the following arguments are required:", "missing:")
         message = re.sub(r"^unrecognized arguments: (.*)$", r"unexpected: \1", message)
         hint = "" if "did you mean" in message else f"; see '{self.prog} -h'"
-        raise UsageError(f"{self.prog.removeprefix('merino ')}: {message}{hint}")
+        raise command.UsageError(f"{self.prog.removeprefix('merino ')}: {message}{hint}")
 
 
 class KeyValues(argparse.Action):
@@ -136,7 +135,7 @@ def file_path(text: str) -> Path:
     try:
         return user_path(text)
     except OSError as error:
-        raise UsageError(f"'{text[:60]}': {error.strerror}") from error
+        raise command.UsageError(f"'{text[:60]}': {error.strerror}") from error
 
 
 def whole(low: int, high: int = options.MOST) -> Callable[[str], int]:
@@ -153,7 +152,7 @@ def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
 def cluster_address(text: str) -> Any:
     """A type of option: the address of a cluster."""
     try:
-        return loaded(LAB_ADDRESS).read(text)
+        return command.loaded(command.LAB_ADDRESS).read(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
@@ -272,19 +271,15 @@ def add_concurrency(parser: Parser, unit: str, shown: str = "one per core", clus
 
 
 @contextmanager
-def cluster_executor(
-    address: Any, command: str, say: Say, needs: "work.Needs"
-) -> "Iterator[work.RemoteExecutor | None]":
+def cluster_executor(address: Any, say: Say, needs: "work.Needs") -> "Iterator[work.RemoteExecutor | None]":
     """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
 
-    Raises CommandError.
+    Raises WorkError.
     """
     if address is None:
         yield None
         return
-    from merino.core.common.work import WorkError  # noqa: PLC0415 (with NumPy)
-
-    with errors_named(command, WorkError), loaded(LAB_EXECUTOR)(address, needs, say) as found:
+    with command.loaded(command.LAB_EXECUTOR)(address, needs, say) as found:
         yield found.executor
 
 
@@ -313,6 +308,12 @@ def add_json(parser: Parser, sentence: str = "print one JSON object") -> None:
 def add_ascii(parser: Parser) -> None:
     """--ascii."""
     parser.group(OUTPUT).add_argument("--ascii", action="store_true", help="use ASCII characters only")
+
+
+def add_report(parser: Parser, sentence: str = "print one JSON object") -> None:
+    """--json and --quiet."""
+    add_json(parser, sentence)
+    add_quiet(parser)
 
 
 def add_quiet(parser: Parser) -> None:
@@ -374,47 +375,47 @@ def add_deciding_test(parser: Parser, usual: "RoundPlan") -> None:
 # Files.
 
 
-def check_output(path: Path, command: str) -> None:
-    """Raise CommandError if a file cannot be written; what is there stays as it is."""
+def check_output(path: Path) -> None:
+    """Raise CommandError or SourceError if a file cannot be written; what is there stays as it is."""
     from merino.formats import sources  # noqa: PLC0415 (with NumPy)
 
-    with errors_named(command, sources.SourceError), files.writing(CommandError, path, f"{command}: "):
+    with files.writing(command.CommandError, path):
         sources.as_named(path, b"")
         files.check_writable(path)
 
 
-def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None], command: str) -> None:
+def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Raise UsageError if an output is an input or another output, CommandError if that cannot be found out."""
-    with files.writing(CommandError, before=f"{command}: "):
+    with files.writing(command.CommandError):
         fault = files.overwritten(filter(None, outputs), filter(None, inputs))
     if fault is not None:
-        raise UsageError(f"{command}: {fault}")
+        raise command.UsageError(fault)
 
 
 @contextmanager
-def holding_output(path: Path, command: str) -> Iterator[None]:
+def holding_output(path: Path) -> Iterator[None]:
     """Keep other runs from a file for this block; raises CommandError if one has it, or if it cannot be written."""
-    check_output(path, command)
-    with files.held_or(CommandError, path, f"{command}: "):
+    check_output(path)
+    with files.held_or(command.CommandError, path):
         yield
 
 
-def write_output(path: Path, content: bytes, command: str) -> None:
-    """Write a file as a whole, compressed if its name ends so; raises CommandError."""
+def write_output(path: Path, content: bytes) -> None:
+    """Write a file as a whole, compressed if its name ends so; raises CommandError and SourceError."""
     from merino.formats import sources  # noqa: PLC0415 (with NumPy)
 
-    with errors_named(command, sources.SourceError), files.writing(CommandError, path, f"{command}: "):
+    with files.writing(command.CommandError, path):
         files.write_whole(path, sources.as_named(path, content))
 
 
-def make_folder(folder: Path, command: str) -> None:
+def make_folder(folder: Path) -> None:
     """Make a folder where there is none yet; raises CommandError."""
-    with files.writing(CommandError, folder, f"{command}: "):
+    with files.writing(command.CommandError, folder):
         files.check_named(folder)
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def work_kept(command: str, fault: OSError) -> CommandError:
+def work_kept(fault: OSError) -> command.CommandError:
     """The error of a run that could not write, as on a full disk."""
     kept = "the work so far is kept: make room on the disk and start the same command again"
-    return CommandError(f"{command}: {files.write_fault(fault)}; {kept}")
+    return command.CommandError(f"{files.write_fault(fault)}; {kept}")

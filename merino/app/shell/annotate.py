@@ -31,7 +31,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
     if args.json and args.out:
         parser.error("--json prints each game instead of writing it; leave out --out")
     narrator = explaining.evaluation_of(args.weights)
-    shared.check_apart([args.out], [Path(narrator.name), args.judge and Path(args.judge)], "annotate")
+    shared.check_apart([args.out], [Path(narrator.name), args.judge and Path(args.judge)])
     if args.out:
         _check(args.out)
     limits, sources = shared.asked_limits(args), files.read_sources(args.file)
@@ -48,13 +48,13 @@ def run_annotate(arguments: Sequence[str]) -> int:
         )
         if args.out is None:
             return _annotate(request, None, args)
-        with shared.holding_output(args.out, "annotate"), files.Partial(args.out, request.identity) as partial:
+        with shared.holding_output(args.out), files.Partial(args.out, request.identity) as partial:
             if partial.games and not args.quiet:
                 terminal.complain(
                     f"Continuing after game {len(partial.games)} of {len(sources.games)}, where '{partial.path}' ends."
                 )
             kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
-            with writing(command.CommandError, args.out, "annotate: ", kept):
+            with writing(command.CommandError, args.out, kept):
                 return _annotate(request, partial, args)
 
 
@@ -125,14 +125,13 @@ def _parser() -> shared.Parser:
     parser.group(shared.SEARCH).add_argument("--seconds", metavar="S", type=shared.number(1, 1e7), help=sentence)
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=shared.file_path, help=sentence)
-    shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")
-    shared.add_quiet(parser)
+    shared.add_report(parser, "print each game as a JSON object on a line, instead of PGN")
     return parser
 
 
 def _check(out: Path) -> None:
     """Fail before the work rather than after it; raises CommandError. The PGN may take the place of its games."""
-    with writing(command.CommandError, out, "annotate: "):
+    with writing(command.CommandError, out):
         check_writable(out)
         if is_there(out) and not (os.access(out, os.W_OK) and out.stat().st_mode & 0o222):
             raise PermissionError(errno.EACCES, "it is read-only")

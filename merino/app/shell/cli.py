@@ -146,7 +146,7 @@ def _run(arguments: list[str]) -> int:
         _refuse_arguments(command, rest)
     with interrupt.EndingAtOnce():
         function = command.load()
-    with errors_named(command.name, errors.MerinoError):
+    with errors_named(command.name):
         code: int = function(rest)
     return code
 

@@ -55,12 +55,11 @@ def run_match(words: Sequence[str]) -> int:
     models = tuple(map(str, statistics.Model))
     add("--model", choices=models, default=str(statistics.Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
     shared.add_state(parser)
-    shared.add_json(parser)
-    shared.add_quiet(parser)
+    shared.add_report(parser)
     args = parser.parse_args(words)
     players, sprt = (read_player(args.a), read_player(args.b)), _test(args)
     config = read_config(args, players)
-    with shared.cluster_executor(args.cluster, "match", remarks(args), needs_of(players)) as executor:
+    with shared.cluster_executor(args.cluster, remarks(args), needs_of(players)) as executor:
         result, fault = play(args, config, "Merino match", executor, args.state, sprt=sprt)
     if fault and not result.tally.games:
         raise fault
@@ -101,9 +100,9 @@ def _tournament(kind: report.Schedule, sentence: str, words: Sequence[str]) -> i
         raise command.UsageError("at least two players with different names are needed; ',name=X' names a player")
     anchor, rating = _anchor(args.anchor, names, 0 if pool else len(names) - 1)
     if args.state is not None:
-        shared.make_folder(args.state, kind)
+        shared.make_folder(args.state)
     tallies, fault = dict[report.Pairing, Tally](), cast(MatchError | None, None)
-    with shared.cluster_executor(args.cluster, kind, remarks(args), needs_of(players)) as executor:
+    with shared.cluster_executor(args.cluster, remarks(args), needs_of(players)) as executor:
         for pairing in kind.pairings(len(versions), len(pool)):
             first, second = (players[index] for index in pairing)
             config, title = read_config(args, (first, second)), f"{first.label} - {second.label}"
@@ -149,8 +148,7 @@ def _tournament_parser(kind: report.Schedule, sentence: str) -> shared.Parser:
     parser.add_argument("--anchor", metavar="NAME=ELO", help=f"fix the rating of a player (default: {usual})")
     add_game_options(parser, GAMES_OF_A_PAIRING)
     shared.add_state(parser, "FOLDER")
-    shared.add_json(parser)
-    shared.add_quiet(parser)
+    shared.add_report(parser)
     return parser
 
 
@@ -176,7 +174,7 @@ def run_selfplay(words: Sequence[str]) -> int:
     config = replace(config, random_moves=RandomMoves(seed=config.seed, **options.given(vars(args), RandomMoves)))
     if args.pgn is None and args.positions is None:
         args.pgn = SELFPLAY_PGN
-    with shared.cluster_executor(args.cluster, "selfplay", remarks(args), needs_of([player])) as executor:
+    with shared.cluster_executor(args.cluster, remarks(args), needs_of([player])) as executor:
         result, fault = play(
             args, config, "Merino self-play", executor, args.state, line=report.count_line, positions=args.positions
         )

@@ -96,8 +96,7 @@ def _parser() -> shared.Parser:
     shared.add_evaluation(parser)
     sentence = "write this share of the games to FILE instead"
     parser.group(shared.OUTPUT).add_argument("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
-    shared.add_json(parser)
-    shared.add_quiet(parser)
+    shared.add_report(parser)
     return parser
 
 
@@ -165,7 +164,7 @@ def _convert(
     targets = [out, second] if second else [out]
     for target in targets:
         check_writable(target)
-    shared.check_apart(targets, files, "positions")
+    shared.check_apart(targets, files)
     if second and scored_games.is_games_file(second) != has_games:
         kind, ending = ("games", "end") if has_games else ("positions", "not end")
         raise command.UsageError(f"'{second}' is to hold {kind} as well; its name must {ending} in .vf")

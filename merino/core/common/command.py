@@ -23,16 +23,14 @@ class UsageError(CommandError):
 
 
 @contextmanager
-def errors_named(command: str, *kinds: type[MerinoError]) -> Iterator[None]:
-    """Let errors of these kinds begin with the name of the command; they become a CommandError."""
+def errors_named(command: str) -> Iterator[None]:
+    """Let errors begin with the name of the command."""
     try:
         yield
-    except kinds as error:
-        if str(error).startswith((f"{command}:", f"{command} ")):
-            raise
-        named = CommandError(f"{command}: {error}")
-        named.exit_code = error.exit_code
-        raise named from error
+    except MerinoError as error:
+        if not str(error).startswith((f"{command}:", f"{command} ")):
+            error.args = (f"{command}: {error}",)
+        raise
 
 
 @contextmanager

@@ -284,12 +284,12 @@ def write_fault(error: OSError, path: Path | str | None = None) -> str:
 
 
 @contextmanager
-def writing(kind: type[MerinoError], path: Path | None = None, before: str = "", after: str = "") -> Iterator[None]:
-    """Make it an error of this kind that a file cannot be written; its message has words before and after why."""
+def writing(kind: type[MerinoError], path: Path | None = None, after: str = "") -> Iterator[None]:
+    """Make it an error of this kind that a file cannot be written; its message has these words after the reason."""
     try:
         yield
     except OSError as error:
-        raise kind(f"{before}{write_fault(error, path)}{after}") from error
+        raise kind(f"{write_fault(error, path)}{after}") from error
 
 
 class _NamedFile(io.FileIO):
@@ -586,17 +586,14 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def held_or(kind: type[MerinoError], path: Path, before: str = "") -> Iterator[None]:
-    """Hold a file as `held` does; it is an error of this kind that somebody else has it, or that it cannot be held.
-
-    Its message has these words before the reason.
-    """
+def held_or(kind: type[MerinoError], path: Path) -> Iterator[None]:
+    """Hold a file as `held` does; it is an error of this kind that somebody else has it, or that it cannot be held."""
     with ExitStack() as stack:
         try:
-            with writing(kind, path, before):
+            with writing(kind, path):
                 stack.enter_context(held(path))
         except FileInUseError as error:
-            raise kind(f"{before}{error}") from error
+            raise kind(str(error)) from error
         yield
 
 

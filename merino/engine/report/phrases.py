@@ -14,8 +14,7 @@ from functools import cache, partial
 import chess
 import numpy as np
 
-from merino.core.board import fen
-from merino.core.board.bitboard import BLACK, EMPTY, PIECE_LETTERS, WHITE
+from merino.core.board import bitboard, fen
 from merino.core.board.game import Outcome
 from merino.core.common.text import rounded
 from merino.engine.report import places
@@ -182,8 +181,8 @@ def _mobility_changing(before: chess.Board, after: chess.Board, piece: chess.Pie
 def summarise(explanation: Explanation, record: np.ndarray) -> tuple[str, ...]:
     """Sentences on POSITION[1]: who is ahead, and by which facts; without terms that alone."""
     score = explanation.score_white
-    leader = BLACK if score < 0 else WHITE
-    expected = explanation.expected_score if leader == WHITE else 1 - explanation.expected_score
+    leader = bitboard.BLACK if score < 0 else bitboard.WHITE
+    expected = explanation.expected_score if leader == bitboard.WHITE else 1 - explanation.expected_score
     ahead = f"{fen.COLOUR_NAMES[leader]} is ahead by {abs(score) / 100:.2f} pawns"
     sentences = [f"{ahead} and may expect {expected:.0%} of the points." if abs(score) >= MIN_AHEAD else NOT_AHEAD]
     if explanation.without_terms:
@@ -260,8 +259,8 @@ def _board_of(record: np.ndarray) -> chess.Board:
     board = chess.Board(None, chess960=True)
     board.castling_rights = int(record[0]["castling"])
     for square, piece in enumerate(record[0]["board"].tolist()):
-        if piece != EMPTY:
-            board.set_piece_at(square, chess.Piece.from_symbol(PIECE_LETTERS[piece]))
+        if piece != bitboard.EMPTY:
+            board.set_piece_at(square, chess.Piece.from_symbol(bitboard.PIECE_LETTERS[piece]))
     return board
 
 
@@ -309,7 +308,7 @@ def summarise_change(
     The facts are those that differ between the boards `before` and `after` the change, or after either of two moves
     where it `is_choice`; without boards there are none.
     """
-    total = -change.change_cp if colour == BLACK else change.change_cp
+    total = -change.change_cp if colour == bitboard.BLACK else change.change_cp
     if total:
         sentences = [f"{what} {'gains' if total > 0 else 'costs'} {fen.COLOUR_NAMES[colour]} {_in_pawns(total)}."]
     else:

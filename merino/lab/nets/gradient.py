@@ -23,17 +23,8 @@ from merino.core.board.bitboard import U64, lsb, mirror, popcount
 from merino.core.compiled import lanes
 from merino.core.compiled.jit import Later, entry, kernel, primitive
 from merino.core.compiled.memory import array_at, prefetch, record_dtype
+from merino.eval.net import features as feature_sets
 from merino.eval.net import network, play, view
-from merino.eval.net.features import (
-    NO_ROW,
-    PIECE_FEATURES,
-    PIECE_ROWS,
-    ROW_OF_FEATURE,
-    SCRATCH,
-    FeatureSet,
-    active_features,
-    is_by_piece,
-)
 from merino.formats.packed import read_view
 
 # Sixteen floats as one value, which the processor takes in whole registers: see `core.compiled.lanes`.
@@ -281,7 +272,7 @@ def _first_value(o):
 @kernel
 def _first_constant(o):
     """The index of the pieces' first constant."""
-    return _first_value(o) + PIECE_ROWS * 2 * o.width
+    return _first_value(o) + feature_sets.PIECE_ROWS * 2 * o.width
 
 
 @kernel
@@ -297,8 +288,8 @@ def gather_values(weights, o, active, counts, mixed):
         sign = np.float32(-1) if side else np.float32(1)
         own, other = mixed[side * width : (side + 1) * width], mixed[(1 - side) * width : (2 - side) * width]
         for index in range(counts[side]):
-            row = ROW_OF_FEATURE[active[side, index]]
-            if row == NO_ROW:
+            row = feature_sets.ROW_OF_FEATURE[active[side, index]]
+            if row == feature_sets.NO_ROW:
                 continue
             start = first + 2 * width * row
             add_row(own, weights[start : start + width], sign)
@@ -312,7 +303,7 @@ def forward_values(weights, o, buffers, constant, squares):
     """The output of the net from the sums in buffers[0] and the row in buffers[3]; outputs of neurons go to [1]."""
     both = 2 * o.width
     activate(buffers[0, :both], buffers[1, :both], squares)
-    last = weights[_first_constant(o) + PIECE_ROWS]
+    last = weights[_first_constant(o) + feature_sets.PIECE_ROWS]
     return dot(buffers[1, :both], buffers[3, :both]) + np.float32(network.VALUE) * constant + last
 
 
@@ -324,8 +315,8 @@ def add_to_values(gradient, o, active, counts, neurons, slope):
         signed = -slope if side else slope
         own, other = neurons[side * width : (side + 1) * width], neurons[(1 - side) * width : (2 - side) * width]
         for index in range(counts[side]):
-            row = ROW_OF_FEATURE[active[side, index]]
-            if row == NO_ROW:
+            row = feature_sets.ROW_OF_FEATURE[active[side, index]]
+            if row == feature_sets.NO_ROW:
                 continue
             start = first + 2 * width * row
             add_row(gradient[start:], own, signed)
@@ -337,14 +328,14 @@ def add_to_values(gradient, o, active, counts, neurons, slope):
 def backward_values(gradient, o, buffers, squares, slope):
     """Add the gradient of the constant of the side to move; the slopes of the first layer's sums go to buffers[2]."""
     both = 2 * o.width
-    gradient[_first_constant(o) + PIECE_ROWS] += slope
+    gradient[_first_constant(o) + feature_sets.PIECE_ROWS] += slope
     set_row(buffers[2], buffers[3, :both], slope)
     activate_back(buffers[0, :both], buffers[2], squares)
 
 
 AHEAD = 12  # positions prefetched
 OUTPUT = 2  # where in a slot's numbers that of the output is, behind those of the active features of both views
-_FINDER = 2 * view.VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
+_FINDER = 2 * view.VIEW_SIZE + feature_sets.SCRATCH // 2  # words of memory to find features with
 
 
 @kernel
@@ -363,7 +354,7 @@ def _features_of_views(record, is_mirrored, program, views, scratch, active, cou
         view.mirror_view(views[0])
     look_back(views[0], views[1])
     for side in range(2):
-        counts[side] = active_features(views[side], program, scratch, active[side])
+        counts[side] = feature_sets.active_features(views[side], program, scratch, active[side])
 
 
 @kernel
@@ -413,7 +404,7 @@ def _pass_over_scores(weights, records, places, o, program, rows, most, gradient
 def _finder(memory):
     """Both views and scratch memory."""
     address = U64(memory.ctypes.data)
-    scratch = array_at(address + U64(8 * 2 * view.VIEW_SIZE), np.int32, SCRATCH)
+    scratch = array_at(address + U64(8 * 2 * view.VIEW_SIZE), np.int32, feature_sets.SCRATCH)
     return array_at(address, np.uint64, (2, view.VIEW_SIZE)), scratch
 
 
@@ -531,7 +522,7 @@ class Layout:
     shape: network.Shape
 
     @cached_property
-    def feature_set(self) -> FeatureSet:
+    def feature_set(self) -> feature_sets.FeatureSet:
         """The features."""
         return self.shape.feature_set
 
@@ -551,7 +542,7 @@ class Layout:
         width, second = self.width, self.second
         found: dict[str, tuple[int, ...]] = {"inputs": (self.feature_set.size, width), "input_bias": (width,)}
         if self.shape.piece_values:
-            rows = {"values": (PIECE_ROWS, 2 * width), "value_constants": (PIECE_ROWS,)}
+            rows = {"values": (feature_sets.PIECE_ROWS, 2 * width), "value_constants": (feature_sets.PIECE_ROWS,)}
             return found | rows | {"output_bias": (FLOAT_LANES,)}
         if second:
             found |= {"middle": (2 * width, second), "middle_bias": (second,)}
@@ -653,7 +644,7 @@ class Gradient:
         parts, records = len(gradients), np.asarray(records).view()
         records.flags.writeable = False  # one type to compile for, in memory as mapped from the disk
         wanted = self._layout.feature_set
-        rows = PIECE_FEATURES if is_by_piece(wanted) else PIECE_FEATURES[:0]
+        rows = feature_sets.PIECE_FEATURES if feature_sets.is_by_piece(wanted) else feature_sets.PIECE_FEATURES[:0]
         length = -(-len(places) // parts)
         sums = np.zeros(parts)  # of this call: threads of one that Ctrl-C has ended go on with theirs
 

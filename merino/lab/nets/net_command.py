@@ -156,8 +156,8 @@ def run_account(arguments: Sequence[str]) -> int:
     if args.out and not args.positions:
         raise UsageError("--out needs --positions, to which the account is fitted")
     if args.out:
-        shared.check_output(args.out, "account")
-        shared.check_apart([args.out], [args.positions, families.find_net(args.net)], "account")
+        shared.check_output(args.out)
+        shared.check_apart([args.out], [args.positions, families.find_net(args.net)])
     net = families.load_net(args.net)
     assert isinstance(net, NetEvaluation)
     left_out = sources.LeftOut()
@@ -171,7 +171,7 @@ def run_account(arguments: Sequence[str]) -> int:
     else:
         raise CommandError(f"'{args.net}' has no account yet: fit one with --positions FILE --out FILE")
     if args.out:
-        shared.write_output(args.out, accounts.content_of(account), "account")
+        shared.write_output(args.out, accounts.content_of(account))
     plain = asdict(account) | left_out.as_json()
     print(json.dumps(plain) if args.json else "\n".join(map(in_one_line, _account_rows(account))))
     return 0

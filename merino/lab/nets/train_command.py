@@ -107,7 +107,7 @@ def _train(
         files.check_writable(path)
     files.check_writable(plots.log_of(out), whole=False)
     found = sources.find_files(names)
-    shared.check_apart((out, checkpoint, plots.log_of(out)), [*found, source], "train")
+    shared.check_apart((out, checkpoint, plots.log_of(out)), [*found, source])
     with files.held(out):
         with terminal.Progress(shared.progress_stream(is_quiet)) as show:
             left_out = sources.LeftOut()

@@ -31,9 +31,9 @@ def run_drill(arguments: Sequence[str]) -> int:
         raise command.UsageError("--json needs --list")
     place = args.progress or drill.progress_file(args.file)
     for path in filter(None, (args.pgn, args.anki)):
-        shared.check_output(path, "drill")
-    shared.check_apart((args.pgn, args.anki, place), [args.file], "drill")
-    with shared.holding_output(place, "drill"), ExitStack() as held:
+        shared.check_output(path)
+    shared.check_apart((args.pgn, args.anki, place), [args.file])
+    with shared.holding_output(place), ExitStack() as held:
 
         @cache
         def judge() -> Judge:
@@ -50,7 +50,7 @@ def _drill(args: argparse.Namespace, place: Path, judge: Callable[[], Judge]) ->
         practice = drill.practice_from(args.file, player, place, args.most, judge, judged_by, show)
     for path, written in ((args.pgn, drill.as_pgn), (args.anki, drill.as_anki)):
         if path is not None:
-            shared.write_output(path, written(practice.exercises).encode(), "drill")
+            shared.write_output(path, written(practice.exercises).encode())
             if not args.quiet and not args.list:
                 print(f"Exercises: {len(practice.exercises)}, in '{path}'.")
     if args.json:
@@ -158,6 +158,5 @@ def _parser() -> shared.Parser:
     add = parser.group(shared.OUTPUT).add_argument
     add("--pgn", metavar="FILE", type=shared.file_path, help="write the exercises as a study in PGN")
     add("--anki", metavar="FILE", type=shared.file_path, help="write them as cards for Anki")
-    shared.add_json(parser)
-    shared.add_quiet(parser)
+    shared.add_report(parser)
     return parser

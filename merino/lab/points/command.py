@@ -18,15 +18,15 @@ def run_points(arguments: Sequence[str]) -> int:
     args = points_parser().parse_args(arguments)
     request, stream = PointsRequest(**options.given(vars(args), PointsRequest)), shared.progress_stream(args.quiet)
     if request.result in (Wanted.WON, Wanted.LOST) and not request.player:
-        raise command.UsageError(f"points: --result {request.result} needs --player")
+        raise command.UsageError(f"--result {request.result} needs --player")
     if args.matrix and (request.features or request.by is games.By.PHASE):
         raise command.UsageError("--matrix writes the five differences alone; leave out --features and --by phase")
-    pictures.check_picture(args.plot, "points")
+    pictures.check_picture(args.plot)
     if args.matrix:
-        shared.check_output(args.matrix, "points")
+        shared.check_output(args.matrix)
     left_out = LeftOut()
     files = find_files(args.files)
-    shared.check_apart([args.matrix, args.plot], files, "points")
+    shared.check_apart([args.matrix, args.plot], files)
     with terminal.Progress(stream) as show:
         sources = [games.read_source(path, request, show, left_out) for path in files]
     shared.say_left_out(left_out, args.quiet)
@@ -39,15 +39,15 @@ def run_points(arguments: Sequence[str]) -> int:
         if len(sets) > 1:
             raise command.CommandError(f"--matrix writes one set of games, but there are {len(sets)}; choose one")
         matrix = games.render_matrix(sets[0][1], plain_name(args.matrix).suffix.lower())
-        shared.write_output(args.matrix, matrix.encode(), "points")
+        shared.write_output(args.matrix, matrix.encode())
     values, too_small = values_of(sets, request)
     for label, count in too_small:
         print(f"{label}: left out, too few games to fit: {count}", file=sys.stderr)
     if not values:
         kind = "decided " if request.draws is Draws.SKIP else ""
-        raise command.CommandError(f"points: needs two {kind}games, one of them with more pawns on one side")
+        raise command.CommandError(f"needs two {kind}games, one of them with more pawns on one side")
     if args.plot:
-        shared.write_output(args.plot, report.draw(values, pictures.ending_of(args.plot)), "points")
+        shared.write_output(args.plot, report.draw(values, pictures.ending_of(args.plot)))
     if args.json:
         objects = [report.as_object(points) | left_out.as_json() for points in values]
         print(json.dumps(objects if request.by or len(sources) > 1 else objects[0]))
@@ -72,6 +72,5 @@ def points_parser() -> shared.Parser:
     sentence = "write the material vectors: plain text or .csv, compressed or not"
     parser.group(shared.OUTPUT).add_argument("--matrix", type=shared.file_path, metavar="FILE", help=sentence)
     pictures.add_plot(parser, "the score graph")
-    shared.add_json(parser, "print one JSON object, or a list of them for several sets")
-    shared.add_quiet(parser)
+    shared.add_report(parser, "print one JSON object, or a list of them for several sets")
     return parser

@@ -9,7 +9,6 @@ import numpy as np
 from merino.core.common import sealed, text
 from merino.core.common.text import GREY, aligned, rounded
 from merino.lab.points import games, values
-from merino.lab.points.values import MAX_BALANCE, Claim, Fit, Interval, PointValues, ScoreGraph
 from merino.match.statistics import wilson_interval
 
 FEW_GAMES = 300  # below this the intervals themselves are rough
@@ -22,7 +21,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  #
 _MIN_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
 
 
-def render(sets: Sequence[PointValues]) -> str:
+def render(sets: Sequence[values.PointValues]) -> str:
     """The values of the sets side by side, the verdicts on common claims, and of a single set the score graph."""
     draws = sets[0].draws
     counts = [["set", "games", "vectors", "fitted"]]
@@ -43,7 +42,7 @@ def render(sets: Sequence[PointValues]) -> str:
     return "\n".join(row.rstrip() for row in rows)
 
 
-def _values(fits: Sequence[tuple[str, Fit, bool]]) -> list[str]:
+def _values(fits: Sequence[tuple[str, values.Fit, bool]]) -> list[str]:
     """A column for one set, or a row for each of several: alpha and the proved values, with their intervals."""
     rows = [["", "alpha", *(name.capitalize() for name in games.PIECE_NAMES)]]
     for label, fit, is_proved in fits:
@@ -55,7 +54,7 @@ def _values(fits: Sequence[tuple[str, Fit, bool]]) -> list[str]:
     return aligned(rows if len(fits) > 1 else [list(row) for row in zip(*rows, strict=True)])
 
 
-def _verdicts(head: str, claims: Sequence[Claim], fits: Sequence[tuple[str, Fit]]) -> list[str]:
+def _verdicts(head: str, claims: Sequence[values.Claim], fits: Sequence[tuple[str, values.Fit]]) -> list[str]:
     """The worth that each claim is about, its interval, and the verdict, for each set."""
     rows = [[head, "set", "difference, 95%", "verdict"]]
     for claim in claims:
@@ -67,7 +66,7 @@ def _verdicts(head: str, claims: Sequence[Claim], fits: Sequence[tuple[str, Fit]
     return aligned(rows if len(fits) > 1 else [[row[0], *row[2:]] for row in rows], left=4)
 
 
-def _remarks(sets: Sequence[PointValues]) -> Iterator[str]:
+def _remarks(sets: Sequence[values.PointValues]) -> Iterator[str]:
     """What limits the values of each set."""
     for each in sets:
         name = f"{each.label}: " if len(sets) > 1 else ""
@@ -84,7 +83,7 @@ def _remarks(sets: Sequence[PointValues]) -> Iterator[str]:
             yield f"{name}{each.fitted_games} games are few: below {FEW_GAMES} even the intervals are rough."
 
 
-def _with_interval(value: float, interval: Interval, digits: int = 0, sign: str = "-") -> str:
+def _with_interval(value: float, interval: values.Interval, digits: int = 0, sign: str = "-") -> str:
     low, high = (_number(end, digits, sign) for end in interval)
     return _number(value, digits, sign) + ("" if low == "-" else f" ({low} .. {high})")
 
@@ -93,7 +92,7 @@ def _number(value: float, digits: int = 0, sign: str = "-") -> str:
     return "-" if math.isnan(value) else rounded(float(value), sign, digits)
 
 
-def render_graph(graph: ScoreGraph) -> str:
+def render_graph(graph: values.ScoreGraph) -> str:
     """The graph as text: a row for each balance that occurs, White's best first, '#' the mean score, '|' the curve."""
     head = f"{'balance':>7} {'vectors':>8} {'score':>6} {'curve':>6}  0{'0.5':^{BAR_CELLS - 1}}1"
     curve = f"1 / (1 + exp(-{_number(graph.alpha, 3)} * balance))"
@@ -105,7 +104,7 @@ def render_graph(graph: ScoreGraph) -> str:
             rows.append(f"{figures} {expected[index]:6.3f}  {_marks(graph.scores[index], expected[index])}")
     rows += ["", "'#' is the mean score, '|' the curve, '*' both; drawn games count half."]
     if graph.beyond:
-        rows.append(f"{graph.beyond:,} vectors lie beyond {MAX_BALANCE} points.")
+        rows.append(f"{graph.beyond:,} vectors lie beyond {values.MAX_BALANCE} points.")
     return "\n".join(rows)
 
 
@@ -119,7 +118,7 @@ def _marks(score: float, expected: float) -> str:
     return "".join(cells).rstrip()
 
 
-def as_object(points: PointValues) -> dict[str, Any]:
+def as_object(points: values.PointValues) -> dict[str, Any]:
     """Plain data for `json.dumps`; None for the unknown."""
     fit, other, rich, graph = points.fit, points.other, points.with_features, points.graph
     curve = graph.expected(graph.balances).tolist()
@@ -171,12 +170,12 @@ def as_object(points: PointValues) -> dict[str, Any]:
     return data
 
 
-def _verdict_object(claim: Claim, fit: Fit) -> dict[str, Any]:
+def _verdict_object(claim: values.Claim, fit: values.Fit) -> dict[str, Any]:
     interval = fit.interval(claim.counts)
     return {"interval": _pair(interval), "verdict": claim.verdict(interval)}
 
 
-def _fit_object(fit: Fit) -> dict[str, Any]:
+def _fit_object(fit: values.Fit) -> dict[str, Any]:
     """The steepness and the values of the pieces with their intervals."""
     return {
         "alpha": sealed.finite(fit.alpha),
@@ -190,18 +189,18 @@ def _by_piece(numbers: np.ndarray) -> dict[str, float | None]:
     return {piece: sealed.finite(number) for piece, number in zip(games.PIECES, numbers.tolist(), strict=True)}
 
 
-def _pair(interval: Interval) -> list[float] | None:
+def _pair(interval: values.Interval) -> list[float] | None:
     return list(interval) if math.isfinite(sum(interval)) else None
 
 
-def draw(sets: Sequence[PointValues], ending: str) -> bytes:
+def draw(sets: Sequence[values.PointValues], ending: str) -> bytes:
     """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
 
     One set shows each mean score with its 95% interval, and the curves of OTHER_ALPHAS. Of several, points with few
     vectors are left out.
     """
     figure_class, style = text.load_matplotlib()
-    line, alone = np.linspace(-MAX_BALANCE, MAX_BALANCE, 401), len(sets) == 1
+    line, alone = np.linspace(-values.MAX_BALANCE, values.MAX_BALANCE, 401), len(sets) == 1
     with style.rc_context(text.SETTINGS):
         figure = figure_class(figsize=(9, 7), layout="constrained")
         scores, counts = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
@@ -218,7 +217,7 @@ def draw(sets: Sequence[PointValues], ending: str) -> bytes:
             share = np.log1p(graph.counts[shown]) / np.log1p(max(graph.counts.max(), 2))
             look = {"color": colour, "edgecolor": "white", "linewidth": 0.7, "zorder": 3}
             scores.scatter(graph.balances[shown], graph.scores[shown], 10 + 120 * share**3, **look)  # square points
-            edges = np.arange(-MAX_BALANCE, MAX_BALANCE + 2) - 0.5
+            edges = np.arange(-values.MAX_BALANCE, values.MAX_BALANCE + 2) - 0.5
             floor = _MIN_COUNT if alone else None  # the outline of several, down to it, would cross itself
             counts.stairs(graph.counts, edges, color=colour, fill=alone, linewidth=1.3, baseline=floor)
         scores.set_title("Mean score of White by balance of material", loc="left", fontsize=13, fontweight="bold")
@@ -233,12 +232,12 @@ def draw(sets: Sequence[PointValues], ending: str) -> bytes:
         counts.yaxis.set_major_formatter("{x:,.0f}")
         counts.set_ylabel("vectors")
         counts.set_xlabel("balance for White: pawn 1, knight and bishop 3, rook 5, queen 9")
-        counts.set_xlim(-MAX_BALANCE - 0.8, MAX_BALANCE + 0.8)
+        counts.set_xlim(-values.MAX_BALANCE - 0.8, values.MAX_BALANCE + 0.8)
         counts.grid(axis="y", alpha=0.25)
         return text.saved(figure, ending)
 
 
-def score_intervals(graph: ScoreGraph) -> tuple[np.ndarray, np.ndarray]:
+def score_intervals(graph: values.ScoreGraph) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the 95% interval of each mean score, float64[41] each, as though no two vectors shared a game.
 
     They are not empty where every game was won.

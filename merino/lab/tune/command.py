@@ -17,7 +17,7 @@ import numpy as np
 from merino.app.console import shared
 from merino.app.shell.match import time_control
 from merino.core.common import errors, files, interrupt, options, terminal, work
-from merino.core.common.command import UsageError
+from merino.core.common.command import UsageError, errors_named
 from merino.core.common.text import counted
 from merino.eval.families import load_chosen
 from merino.formats.sources import LeftOut
@@ -77,7 +77,8 @@ class Simulation:
 def run_spsa(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it ran; raises MerinoError."""
     args = spsa_parser().parse_args(list(arguments))
-    code: int = args.run(args)
+    with errors_named(f"spsa {args.command}"):
+        code: int = args.run(args)
     return code
 
 
@@ -94,7 +95,7 @@ def spsa_parser() -> shared.Parser:
     def command(run: Callable[..., int] | None, name: str, sentence: str, *examples: str) -> shared.Parser:
         line = sentence[:1].lower() + sentence[1:-1]
         found: shared.Parser = commands.add_parser(name, help=line, description=sentence, examples=examples)
-        found.set_defaults(run=run)
+        found.set_defaults(run=run, command=name)
         return found
 
     simulate = command(
@@ -110,8 +111,7 @@ def spsa_parser() -> shared.Parser:
     )
     options.add_options(simulate, Simulation)
     shared.add_concurrency(simulate, "runs")
-    shared.add_json(simulate, "print a list of JSON objects, one per cell")
-    shared.add_quiet(simulate)
+    shared.add_report(simulate, "print a list of JSON objects, one per cell")
 
     tune = command(
         _tune,
@@ -128,8 +128,7 @@ def spsa_parser() -> shared.Parser:
     tune.group(shared.OUTPUT).add_argument("--state", type=shared.file_path, metavar="FILE", help=sentence)
     tune.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
     shared.add_concurrency(tune, "game pairs", cluster="play")
-    shared.add_json(tune, "at the end print one JSON object: parameters, games, and whether --prove proved them")
-    shared.add_quiet(tune)
+    shared.add_report(tune, "at the end print one JSON object: parameters, games, and whether --prove proved them")
     again = command(
         _replay,
         "replay",
@@ -188,7 +187,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    rows, _, _ = _parameters(args, "plan")
+    rows, _, _ = _parameters(args)
     starts, at_c = np.array([row.elo for row in rows]), np.array([row.elo_at_c for row in rows])
     target, tau = args.target or starts.sum() / 2, math.sqrt(rules.FIRST_TAU2)
     print(
@@ -206,9 +205,7 @@ def _plan(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parameters(
-    args: argparse.Namespace, command: str
-) -> tuple[tuple[TunedParameter, ...], tuple[str, ...], Mapping[str, Any]]:
+def _parameters(args: argparse.Namespace) -> tuple[tuple[TunedParameter, ...], tuple[str, ...], Mapping[str, Any]]:
     """The parameters in the file, checked; the command line of an --engine; the identity of an evaluation without one.
 
     Raises UsageError, TuneError and EvaluationError.
@@ -217,8 +214,8 @@ def _parameters(
     identity: Mapping[str, Any] = {}
     if args.engine:
         if args.weights or args.evalfile:
-            raise UsageError(f"spsa {command}: --weights and --evalfile are for Merino, not for another --engine")
-        engine = engine_command(args.engine, command)
+            raise UsageError("--weights and --evalfile are for Merino, not for another --engine")
+        engine = engine_command(args.engine)
         known = tuning.engine_options(engine)
     else:
         evaluation = load_chosen(args.weights, args.evalfile)
@@ -228,24 +225,24 @@ def _parameters(
     return rows, engine, identity
 
 
-def engine_command(text: str, command: str) -> tuple[str, ...]:
+def engine_command(text: str) -> tuple[str, ...]:
     """The command line of an engine, its program by its full path; raises UsageError."""
     try:
         words = command_of(text)
     except ValueError as error:
-        raise UsageError(f"spsa {command}: '{text}': {error}") from error
+        raise UsageError(f"'{text}': {error}") from error
     if not words:
-        raise UsageError(f"spsa {command}: there is no program '{text}'")
+        raise UsageError(f"there is no program '{text}'")
     return words
 
 
 def _tune(args: argparse.Namespace) -> int:
     """Begin a tune and play it, or continue it if the same command was interrupted, or by its file alone."""
     if args.file.suffix == ".npz":
-        with shared.holding_output(args.file, "spsa"):
+        with shared.holding_output(args.file):
             return _play(load_tune(args.file), args.file, args, LeftOut())
     path = args.state or args.file.parent / f"{args.file.stem}.tune.npz"
-    rows, engine, identity = _parameters(args, "tune")
+    rows, engine, identity = _parameters(args)
     asked = options.given(vars(args), Configuration) | options.given(
         vars(args), config.MatchConfig, ("openings", "plies", "seed")
     )
@@ -253,7 +250,7 @@ def _tune(args: argparse.Namespace) -> int:
         if asked.get("openings") is not None:
             asked["openings"] = tuning.path_of_openings(asked["openings"])
     except OSError as error:
-        raise UsageError(f"spsa tune: cannot read openings '{args.openings}': {error.strerror}") from error
+        raise UsageError(f"cannot read openings '{args.openings}': {error.strerror}") from error
     wanted = Configuration(
         rows,
         **asked,
@@ -262,12 +259,12 @@ def _tune(args: argparse.Namespace) -> int:
         identity=identity,
         engine=engine,
     )
-    with shared.holding_output(path, "spsa"):
+    with shared.holding_output(path):
         if files.is_there(path):
             return _play(load_tune(path, wanted), path, args, LeftOut())
         file = _evaluation_file(path, wanted)
         if wanted.needs_file and files.is_there(file):
-            raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
+            raise UsageError(f"the tuned evaluation would replace '{file}'; name another --state")
         left_out = tuning.check_openings(wanted)  # or its file would refuse the tune with the right ones
         shared.say_left_out(left_out, args.quiet)
         return _play(Tune.new(wanted), path, args, left_out)
@@ -277,15 +274,15 @@ def _replay(args: argparse.Namespace) -> int:
     """Print the result of each method on the games of a tune."""
     tune = load_tune(args.state)
     names = options.given(vars(args), Simulation, ("methods",)).get("methods", tuple(METHODS))
-    shared.check_apart([args.plot], [args.state], "spsa")
-    pictures.check_picture(args.plot, "spsa")
+    shared.check_apart([args.plot], [args.state])
+    pictures.check_picture(args.plot)
     for name in names:
         settings = tune.configuration.settings(METHODS[name])
         _, state = deque(tuning.replay(tune, settings), maxlen=1)[0]  # the last one
         lines = tuning.value_table(tune.configuration.parameters, settings, state)
         print("\n".join([f"{name} after {counted(len(tune.done) - tune.lost, 'pair')}:", *lines]), flush=True)
     if args.plot:
-        pictures.write_picture(args.plot, tuning.draw(tune, METHODS[names[0]], pictures.ending_of(args.plot)), "spsa")
+        pictures.write_picture(args.plot, tuning.draw(tune, METHODS[names[0]], pictures.ending_of(args.plot)))
     return 0
 
 
@@ -301,11 +298,11 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace, left_out: LeftOut) -
     if done:
         remark(f"Continuing after {done} of {counted(tune.configuration.pairs, 'pair')}.")
     if tune.configuration.needs_file:
-        shared.check_output(file := _evaluation_file(path, tune.configuration), "spsa")
-        shared.check_apart([file, path], [], "spsa")
+        shared.check_output(file := _evaluation_file(path, tune.configuration))
+        shared.check_apart([file, path], [])
     _write_state(tune, path)
     needs, proved = work.Needs(programs=tune.configuration.engine[:1]), None
-    with shared.cluster_executor(args.cluster, "spsa", remark, needs) as executor:
+    with shared.cluster_executor(args.cluster, remark, needs) as executor:
         at_a_time, ahead = args.concurrency or work.cores(), tune.configuration.ahead
         slots = at_a_time if executor is None else executor.slots
         if slots > ahead:

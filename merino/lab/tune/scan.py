@@ -200,8 +200,7 @@ def add_scan(parser: shared.Parser) -> None:
     games.add_game_options(parser, DEFAULT_GAMES)
     shared.add_evaluation(parser)
     shared.add_state(parser, "FOLDER")
-    shared.add_json(parser)
-    shared.add_quiet(parser)
+    shared.add_report(parser)
     parser.set_defaults(run=run)
 
 
@@ -213,9 +212,9 @@ def run(args: argparse.Namespace) -> int:
     values, opponent = values_to_scan(name, number, args.values, against), player_with(name, against, evaluation)
     conditions = str(games.read_config(args, (opponent, opponent)))
     if args.state is not None:
-        shared.make_folder(args.state, "spsa")
+        shared.make_folder(args.state)
     say = games.remarks(args)
-    with shared.cluster_executor(args.cluster, "spsa scan", say, players.needs_of([opponent])) as executor:
+    with shared.cluster_executor(args.cluster, say, players.needs_of([opponent])) as executor:
 
         def play(value: int) -> tuple[runner.MatchResult, MatchError | None]:
             player = player_with(name, value, evaluation)

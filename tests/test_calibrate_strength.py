@@ -1,5 +1,6 @@
 """Measuring levels of strength by matches against another engine."""
 
+import json
 import math
 import shlex
 import sys
@@ -14,7 +15,7 @@ from merino.engine.search.strength import LADDERS, TERMS, ladders_in
 from merino.eval.families import default
 from merino.match.statistics import elo_of
 from tools import calibrate_strength as tool
-from tools.calibrate_strength import Player, as_toml, digest, fitted, pairings, renamed
+from tools.calibrate_strength import Player, as_toml, digest, fitted, pairings, renamed, results_in
 
 NAMES = ("Skill Level", "Threads", "Hash")
 OPTIONS = "\n".join(f"option name {name} type spin default 1 min 0 max 64" for name in NAMES)
@@ -48,6 +49,15 @@ def test_each_rung_plays_the_nearest_level_of_the_other_engine_and_the_next() ->
         (1310, 900),
         (1500, 1310),
     ]
+
+
+def test_all_pairs_of_the_rungs_in_a_file_count_whoever_is_nearest_by_now(tmp_path: Path) -> None:
+    file, far = tmp_path / "pairs.jsonl", Player(None, 3)
+    played = [(LOW, far), (HIGH, LOW), (HIGH, Player("", 1100)), (HIGH, Player("gen12", 900))]
+    lines = [{"players": f"{one.key} - {other.key}", "points": [2, 1]} for one, other in played]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    found = results_in(file, [(HIGH, ANCHOR), (LOW, ANCHOR)])
+    assert {match: pairs for match, pairs in found.items() if pairs} == {(LOW, far): [[2, 1]], (HIGH, LOW): [[2, 1]]}
 
 
 def results_of(*matches: tuple[Player, Player, float]) -> dict[tuple[Player, Player], list[list[int]]]:

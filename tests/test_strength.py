@@ -71,7 +71,10 @@ def test_levels_span_the_ladder_and_the_last_is_full_strength() -> None:
 # The choice
 
 
-def drawn_moves(searcher: Searcher, limits: Limits, count: int, position: Position | str = QUIET) -> Counter[str]:
+def drawn_moves(
+    searcher: Searcher, limits: Limits, count: int, position: Position | str = QUIET, elo: int = levels.MIN_ELO
+) -> Counter[str]:
+    searcher.strength = levels.at_elo(elo)
     position = Position(position) if isinstance(position, str) else position
     return Counter(position.uci(searcher.search(position, limits).best) for _ in range(count))
 
@@ -81,24 +84,19 @@ def test_weak_play_varies_and_the_same_seed_repeats_it_whatever_was_searched_bef
         searcher.random = Random(7)
         return list(drawn_moves(searcher, Limits(depth=4), 12).elements())
 
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     first = moves()
     assert len(set(first)) > 2
     searcher.strength = None
     searcher.search(Position(QUIET), Limits(nodes=3000))
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     assert moves() == first
 
 
 def test_a_strong_player_sees_what_a_weak_one_may_miss(searcher: Searcher) -> None:
-    searcher.strength = levels.at_elo(levels.MAX_ELO)
-    assert drawn_moves(searcher, Limits(), 10, HANGING_QUEEN)["e4d5"] == 10
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
+    assert drawn_moves(searcher, Limits(), 10, HANGING_QUEEN, levels.MAX_ELO)["e4d5"] == 10
     assert drawn_moves(searcher, Limits(), 40, HANGING_QUEEN)["e4d5"] > 20
 
 
 def test_a_mate_in_sight_is_not_given_away(searcher: Searcher) -> None:
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = "6k1/5ppp/8/8/8/7q/5PPP/R5K1 w - - 0 1"
     assert set(drawn_moves(searcher, Limits(), 10, position)) == {"a1a8"}
 
@@ -113,13 +111,11 @@ def test_even_the_weakest_level_mates_with_queen_or_rook(searcher: Searcher, fen
 
 
 def test_a_pawn_becomes_no_rook_or_bishop(searcher: Searcher) -> None:
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     moves = drawn_moves(searcher, Limits(), 30, "3q2k1/1P3ppp/8/8/8/8/5PPP/1R4K1 w - - 0 1")  # no mate is in sight
     assert moves["b7b8q"] > 15 and not {"b7b8r", "b7b8b"} & set(moves)
 
 
 def test_in_the_first_moves_every_level_mostly_follows_a_known_opening(searcher: Searcher) -> None:
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     moves = drawn_moves(searcher, Limits(), 100, Position())
     assert moves["e2e4"] > 30 and moves["d2d4"] > 15
     assert sum(moves[move] for move in ("e2e4", "d2d4", "c2c4", "g1f3", "f2f4", "b2b3", "b2b4", "g2g3", "g2g4")) > 85
@@ -138,8 +134,7 @@ def test_who_is_winning_does_not_repeat_the_position(searcher: Searcher) -> None
     position = Position("6k1/5ppp/8/8/8/8/PPP2PPP/1Q4K1 w - - 0 1")
     for move in ("b1d1", "g8f8", "d1b1", "f8g8"):
         position.push_uci(move)
-    searcher.strength = levels.at_elo(levels.MAX_ELO)
-    assert "b1d1" not in drawn_moves(searcher, Limits(), 4, position)
+    assert "b1d1" not in drawn_moves(searcher, Limits(), 4, position, levels.MAX_ELO)
 
 
 # The search
@@ -184,7 +179,6 @@ def test_the_move_is_the_first_of_the_last_line_and_the_only_one_shown(searcher:
 
 
 def test_weak_play_keeps_to_the_moves_asked_for(searcher: Searcher) -> None:
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = Position(QUIET)
     wanted = position.legal_moves[:2]
     drawn = drawn_moves(searcher, Limits(depth=2, search_moves=wanted), 20)
@@ -211,8 +205,7 @@ def test_helper_threads_do_not_make_weak_play_stronger(searcher: Searcher) -> No
 def test_levels_play_with_every_kind_of_evaluation(searcher: Searcher, evaluation: str) -> None:
     searcher.set_evaluation(load_net(evaluation) if evaluation == NET else load(levels.FILE.with_name(evaluation)))
     try:
-        searcher.strength = levels.at_elo(1200)
-        assert len(drawn_moves(searcher, Limits(), 12)) > 1
+        assert len(drawn_moves(searcher, Limits(), 12, elo=1200)) > 1
     finally:
         searcher.set_evaluation(default())
 
@@ -223,7 +216,6 @@ def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(
     likings = np.zeros(len(COLUMNS))
     likings[COLUMNS.index("same piece again")] = 19.0
     monkeypatch.setattr(chooser, "people", lambda: People(0.0, 0.0, 0.0, likings, 0 * likings))
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = Position(QUIET)
     first = position.legal_moves[0]
     position.push(first)
@@ -233,7 +225,6 @@ def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(
 
 
 def test_levels_castle_rather_than_step_out_with_the_king(searcher: Searcher) -> None:
-    searcher.strength = levels.at_elo(levels.MIN_ELO)
     position = "r1bqkb1r/ppp2ppp/2np1n2/4p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R w KQkq - 0 6"
     moves = drawn_moves(searcher, Limits(), 100, position)
     assert moves["e1g1"] > 8 and moves["e1g1"] > moves["e1d2"] + moves["e1e2"] + moves["e1f1"]

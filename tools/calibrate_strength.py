@@ -19,6 +19,8 @@ import shutil
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -45,6 +47,7 @@ NODES = 86_000  # what Stockfish 15.1 at a level searches in 0.1 s on an idle co
 NET = "gen12"  # whose levels are measured for all nets
 KINDS = {strength.TERMS: "", strength.NETS: NET}  # the net of each kind
 NEAR = 330  # Elo, the farthest that Stockfish may be from a rung that it plays
+GOAL = 75  # Elo, the farthest that a level may be from its name
 RULES = Adjudication(longest=400)
 STEPS, FARTHEST = 50, 100.0  # of Newton's method, and Elo in one of them
 _ELO = math.log(10) / 400
@@ -71,8 +74,8 @@ class Player(NamedTuple):
         """What it is in a file of results, whatever its name."""
         if self.net is None:
             return str(self)
-        kind = strength.NETS if self.net else strength.TERMS
-        return " ".join([kind, *(f"{sight:g}" for sight in strength.Strength(self.number).sights(kind))])
+        sights = strength.Strength(self.number).sights(strength.NETS if self.net else strength.TERMS)
+        return " ".join([digest(evaluation_of(self.net)), *(f"{sight:g}" for sight in sights)])
 
     def engine(self) -> engines.OwnEngine | engines.OtherEngine:
         """What plays for it."""
@@ -84,6 +87,8 @@ class Player(NamedTuple):
 
 
 Match = tuple[Player, Player]
+Results = dict[Match, list[list[int]]]
+LEVELS = [Player(None, level) for level in range(len(RATINGS))]
 
 
 class Board(engines.PythonBoard):
@@ -103,6 +108,7 @@ class PairTask(NamedTuple):
     run: work.RunName
 
 
+@cache
 def evaluation_of(net: str) -> Evaluation:
     """The net of this name, or for none the terms that come with Merino."""
     return load_net(net) if net else default()
@@ -125,37 +131,37 @@ def play_pair(task: PairTask) -> tuple[Match, list[int]] | None:
 def openings(seed: int) -> Iterator[Opening]:
     """By turns, a position about even after random moves, and one from a named opening."""
     even, named = RandomOpenings(seed), [board for _, board in known_openings.opening_lines()]
-    draw, number = Random(seed), 0
-    while True:
+    draw = Random(seed)
+    for number in count():
         yield even.opening(number)
         yield Opening(START_FEN, tuple(map(str, draw.choice(named).move_stack)))
-        number += 1
 
 
 def pairings(names: Sequence[int], net: str) -> list[Match]:
     """Each of these Elos against the nearest level of Stockfish, and against the next."""
-    us, levels = [Player(net, elo) for elo in names], [Player(None, level) for level in range(len(RATINGS))]
-    anchored = [(one, min(levels, key=lambda level: abs(level.rating - one.rating))) for one in us]
+    us = [Player(net, elo) for elo in names]
+    anchored = [(one, min(LEVELS, key=lambda level: abs(level.rating - one.rating))) for one in us]
     near = [(one, level) for one, level in anchored if abs(level.rating - one.rating) <= NEAR]
     return [*near, *zip(us[1:], us, strict=False)]
 
 
-def results_in(file: Path, wanted: Iterable[Match]) -> dict[Match, list[list[int]]]:
-    """The half points in each pair of these matches that the file has."""
-    matches = {f"{one.key} - {other.key}": (one, other) for one, other in wanted}
-    found: dict[Match, list[list[int]]] = {match: [] for match in matches.values()}
+def results_in(file: Path, matches: Iterable[Match]) -> Results:
+    """The half points in each pair of these matches, and of all others between their players, that the file has."""
+    found: Results = {match: [] for match in matches}
+    players = {player.key: player for player in (*chain(*found), *LEVELS)}
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         kept = json.loads(line)
-        if kept["players"] in matches:
-            found[matches[kept["players"]]].append(kept["points"])
+        one, other = map(players.get, kept["players"].split(" - "))
+        if one and other:
+            found.setdefault((one, other), []).append(kept["points"])
     return found
 
 
-def play(results: dict[Match, list[list[int]]], pairs: int, seed: int, file: Path, at_a_time: int) -> None:
+def play(results: Results, matches: Sequence[Match], pairs: int, seed: int, file: Path, at_a_time: int) -> None:
     """Play until each match has so many pairs, one of each in turn, and add them to the results and the file."""
     starts = [opening for opening, _ in zip(openings(seed), range(pairs), strict=False)]
     with work.threads(at_a_time) as workers, work.begun() as run, file.open("a", encoding="utf-8") as lines:
-        todo = [(number, match) for number in range(pairs) for match in results if number >= len(results[match])]
+        todo = [(number, match) for number in range(pairs) for match in matches if number >= len(results[match])]
         tasks = (PairTask(match, number, starts[number], run) for number, match in todo)
         with closing(work.ordered(workers, play_pair, tasks, 2 * at_a_time)) as played:
             for (one, other), points in filter(None, played):
@@ -164,20 +170,15 @@ def play(results: dict[Match, list[list[int]]], pairs: int, seed: int, file: Pat
                 print(json.dumps(line), file=lines, flush=True)
 
 
-def fitted(results: Mapping[Match, list[list[int]]]) -> tuple[dict[Player, float], dict[Player, float]]:
+def fitted(results: Results) -> tuple[dict[Player, float], dict[Player, float]]:
     """The Elo of each level of Merino at which all results are likeliest, and half of its 95% interval.
 
     A prior as weak as one drawn game against the name keeps a player without other evidence in place.
     """
     ours = sorted({player for match in results for player in match if player.net is not None})
     names = np.array([float(one.rating) for one in ours])
-    signs, known = np.zeros((len(results), len(ours))), np.zeros(len(results))
-    for row, match in enumerate(results):
-        for player, sign in zip(match, (1, -1), strict=True):
-            if player.net is None:
-                known[row] = sign * player.rating
-            else:
-                signs[row, ours.index(player)] = sign
+    signs = np.array([[float(one == each) - float(other == each) for each in ours] for one, other in results])
+    known = np.array([-other.rating if other.net is None else 0 for _, other in results])
     games = np.array([2 * len(pairs) for pairs in results.values()])
     points = np.array([sum(map(sum, pairs)) / 2 for pairs in results.values()])
     elos = names.copy()
@@ -219,11 +220,8 @@ def renamed(
 
 def digest(evaluation: Evaluation) -> str:
     """A hash, 16 hex digits, of what levels choose by except rungs: the evaluation, and habits of players."""
-    others = choice.people()
-    tastes = [
-        choice.COLUMNS[choice.FIRST_HABIT :],
-        *(each[choice.FIRST_HABIT :].tolist() for each in (others.means, others.slopes)),
-    ]
+    others, first = choice.people(), choice.FIRST_HABIT
+    tastes = [choice.COLUMNS[first:], others.means[first:].tolist(), others.slopes[first:].tolist()]
     text = json.dumps([evaluation.identity, *tastes, others.rating, others.low, others.high])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -232,20 +230,17 @@ def as_toml(ladders: Mapping[str, strength.Ladder]) -> str:
     """The contents of the file with these ladders."""
     *first, last = (*choice.SIGHTS, *choice.DEEP_SIGHTS)
     lines = [
-        f"# Levels of strength: the Elo of each rung, and the coefficients of searches of {', '.join(map(str, first))}",
-        f"# and {last} nodes in the model of choice. Written by tools/calibrate_strength.py; docs/gui.md has the "
-        "conditions.",
+        f"# Levels of strength: the Elo of each rung, and how much searches of {', '.join(map(str, first))} and {last}"
     ]
+    lines.append("# nodes count in the model of choice. Written by tools/calibrate_strength.py (docs/gui.md).")
     for kind, ladder in ladders.items():
         lines += ["", f"[{kind}]", f'measured_with = "{ladder.measured_with}"', "rungs = ["]
-        lines += [f"  [{rung.elo}, {', '.join(f'{sight:g}' for sight in rung.sights)}]," for rung in ladder.rungs]
-        lines.append("]")
+        rungs = (f"  [{rung.elo}, {', '.join(f'{sight:g}' for sight in rung.sights)}]," for rung in ladder.rungs)
+        lines += [*rungs, "]"]
     return "\n".join([*lines, ""])
 
 
-def tables(
-    results: Mapping[Match, list[list[int]]], elos: Mapping[Player, float], errors: Mapping[Player, float]
-) -> str:
+def tables(results: Results, elos: Mapping[Player, float], errors: Mapping[Player, float]) -> str:
     """What each match says, and what all of them say together of each name."""
     rows = []
     for (one, other), pairs in results.items():
@@ -253,9 +248,13 @@ def tables(
         found = estimate(np.bincount([sum(pair) for pair in pairs], minlength=5))
         said = f"{other.rating + found.elo:.0f} +- {found.elo_error:.0f}"
         rows.append((str(one), str(other), str(2 * len(pairs)), f"+{wins} ={draws} -{losses}", said))
-    together = [(str(one), f"{elos[one]:.0f} +- {errors[one]:.0f}") for one in elos]
+    together = []
+    for one, elo in elos.items():
+        is_near = abs(elo - one.rating) + errors[one] <= GOAL
+        together.append((str(one), f"{elo:.0f} +- {errors[one]:.0f}", "yes" if is_near else "not shown"))
     matches = markdown_table(("Level", "Against", "Games", "Result", "Measured (95%)"), rows, right_aligned=(2,))
-    return f"{matches}\n\n{markdown_table(('Level', 'By all results (95%)'), together)}"
+    heads = ("Level", "By all results (95%)", f"Within {GOAL} of the name")
+    return f"{matches}\n\n{markdown_table(heads, together)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -270,8 +269,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     kinds = args.kind or list(KINDS)
     names = {kind: args.check or [rung.elo for rung in strength.LADDERS[kind].rungs] for kind in kinds}
-    results = results_in(args.state, [match for kind in kinds for match in pairings(names[kind], KINDS[kind])])
-    play(results, args.games // 2, args.seed, args.state, args.concurrency)
+    matches = [match for kind in kinds for match in pairings(names[kind], KINDS[kind])]
+    results = results_in(args.state, matches)
+    play(results, matches, args.games // 2, args.seed, args.state, args.concurrency)
     results = {match: pairs for match, pairs in results.items() if pairs}
     elos, errors = fitted(results)
     print(tables(results, elos, errors))

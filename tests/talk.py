@@ -93,7 +93,7 @@ class Talk:
         self.searcher = FakeSearcher()
         runtime = Runtime.__new__(Runtime)  # all of it but the search
         runtime.searcher = self.searcher  # type: ignore[assignment]
-        runtime.evaluation, runtime.weights_file, runtime.weights_error = default(), DEFAULT_FILE, ""
+        runtime.evaluation, runtime.weights_file = default(), DEFAULT_FILE
         runtime.terms, runtime.net_file = runtime.evaluation, None
         runtime.own_book, runtime.book, runtime.tables, runtime.probe_depth = False, None, None, DEFAULT_PROBE_DEPTH
         runtime.is_limited, runtime.elo = False, DEFAULT_ELO

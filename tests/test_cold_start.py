@@ -18,6 +18,7 @@ from merino.engine.search import warmup
 from merino.engine.uci import cold_start, commands, options, output
 from merino.engine.uci.session import OptionSetting, UciSession
 from merino.eval.evaluation import Evaluation
+from merino.eval.linear.weights import DEFAULT_FILE
 from tests.chaos.laboratory import code_in_use
 from tests.uci_process import ROOT, UciProcess, bestmove, field, infos
 
@@ -368,17 +369,17 @@ def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_ove
 
 
 class Compiling(Engine):
-    """A loaded engine, and a net that is ready once a test says so."""
+    """A loaded engine, and a net or the weights in use, which are ready once a test says so."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, is_compiled: bool) -> None:
-        super().__init__()
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, is_compiled: bool, option: str = "evalfile") -> None:
         self.is_read, self.done, self._is_compiled = threading.Event(), threading.Event(), is_compiled
-        slow = options.OPTIONS["evalfile"]._replace(prepares=self._prepare)
-        monkeypatch.setitem(options.OPTIONS, "evalfile", slow)
+        slow = options.OPTIONS[option]._replace(prepares=self._prepare)
+        monkeypatch.setitem(options.OPTIONS, option, slow)
+        super().__init__()
         monkeypatch.setattr("merino.engine.uci.session.FILE_SECONDS", 0.4)
         monkeypatch.setattr(cold_start, "STOPPED_SECONDS", 1.0)
-        self.say("isready")
         monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
+        self.say("isready")
 
     def _prepare(self, net: Evaluation) -> Evaluation:
         if not self._is_compiled:
@@ -422,6 +423,17 @@ def test_a_go_waits_for_a_net_that_is_compiled_as_long_as_its_clock_allows(compi
     compiling.done.set()
     said = compiling.until_bestmove()
     assert said.count("bestmove") == 2 and said.index("info string net: ") > said.index("bestmove")
+
+
+def test_weights_that_come_with_merino_play_until_those_in_use_are_compiled(monkeypatch, data_folder):
+    shutil.copy(DEFAULT_FILE, data_folder / "weights.txt")
+    slow = Compiling(monkeypatch, is_compiled=False, option="weightsfile")
+    slow.say("position startpos moves e2e4", "go wtime 1000 btime 1000")
+    said = slow.until_bestmove()
+    assert "compiling for this machine" in said and " nodes " in said and f"weights: {DEFAULT_FILE}" in said
+    slow.done.set()
+    slow.session.wait_until_prepared()
+    assert f"weights: {data_folder / 'weights.txt'}" in slow.say("go depth 1")
 
 
 def test_the_evaluation_is_shown_by_the_net_that_was_asked_for(compiling):

@@ -190,12 +190,9 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     runtime = Runtime(DEFAULT_HASH_MB)
     session = Session(runtime, terminal.detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
     try:
-        if weights:
-            runtime.use_weights(open_weights(weights))
+        runtime.use_weights(open_weights(weights or ""))
     except EvaluationError as error:
         session.say(f"{error}; not used.")
-    if runtime.weights_error:
-        session.say(f"{runtime.weights_error}; not used.")
     try:
         runtime.set_hash(hash_mb)
     except MemoryError as error:

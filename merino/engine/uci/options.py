@@ -188,7 +188,7 @@ class UciOption(NamedTuple):
 
     def opened(self, value: Value) -> object:
         """What `apply` gets for a value; raises OSError and ValueError where a file cannot be used."""
-        return value if self.opens is None else self.opens(str(value))
+        return value if self.opens is None else self.opens(str(value or ""))
 
 
 def find(name: str) -> UciOption:

@@ -13,7 +13,7 @@ from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, at_level
 from merino.engine.uci.output import Output
 from merino.eval import families
-from merino.eval.evaluation import Evaluation, EvaluationError
+from merino.eval.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from merino.core.board.move import Move
@@ -27,19 +27,12 @@ class Runtime:
     """A searcher, warmed up, and the files in use: weights, book and endgame tables."""
 
     def __init__(self, hash_mb: int) -> None:
-        """Uses the active weights file; if that fails, the shipped one, with a `weights_error`."""
+        """Uses the weights that come with Merino, whose code does; for others see `use_weights`."""
         warmup.warm_up()
-        self.weights_error = ""
-        try:
-            self.weights_file = families.active_file().absolute()
-            self.evaluation = families.load(self.weights_file)
-            self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
-        except EvaluationError as error:
-            self.weights_error = str(error)
-            self.weights_file = families.DEFAULT_FILE
-            self.evaluation = families.default()
-            self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
-        self.terms = self.evaluation  # by the weights file, even while a net evaluates
+        self.weights_file = families.DEFAULT_FILE
+        self.evaluation: Evaluation = families.default()
+        self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
+        self.terms: Evaluation = self.evaluation  # by the weights file, even while a net evaluates
         self.net_file: Path | None = None
         self.own_book = False
         self.book: Book | None = None
@@ -72,7 +65,7 @@ class Runtime:
         """Use the evaluation of a weights file, as of `open_weights`; raises EvaluationError and keeps the old."""
         if self.net_file is None:
             self._evaluate_by(terms)
-        self.terms, self.weights_file, self.weights_error = terms, Path(terms.name), ""
+        self.terms, self.weights_file = terms, Path(terms.name)
 
     def use_net(self, net: Evaluation | None) -> None:
         """Evaluate with a net, as of `open_net`, with the terms if None; raises EvaluationError and keeps the old."""

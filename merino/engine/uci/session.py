@@ -108,7 +108,8 @@ class UciSession:
         self._jobs_stopped = threading.Event()
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
-        self._pending: dict[str, OptionSetting] = {}  # by name; they wait for an idle engine, or for their file
+        # By name; they wait for an idle engine, or for their file. The weights in use have no value: nobody names them.
+        self._pending = {"WeightsFile": OptionSetting(options.find("WeightsFile"), None)}
         self._limits = Limits()  # of the last search
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
@@ -331,7 +332,7 @@ class UciSession:
                 continue
             del self._pending[name]
             target = self if setting.option.is_about_dialogue else runtime
-            if self._apply(setting, target) and setting.option.is_evaluation:
+            if self._apply(setting, target) and setting.option.is_evaluation and setting.value is not None:
                 self._weights_said = ""
                 self._say_weights(runtime)
 
@@ -342,7 +343,8 @@ class UciSession:
         if seconds == FILE_SECONDS and not setting.is_slow_said:
             setting.is_slow_said = True
             name, doing = setting.option.name, "made ready" if setting.work.is_read else "read"
-            self.output.info(f"{name}: '{setting.value}' is still being {doing}; until then it stays unchanged")
+            file = f"'{setting.value}'" if setting.value else "the file in use"
+            self.output.info(f"{name}: {file} is still being {doing}; until then it stays unchanged")
         return False
 
     def _apply(self, setting: OptionSetting, target: object) -> bool:
@@ -386,9 +388,6 @@ class UciSession:
 
     def _say_weights(self, runtime: Runtime) -> None:
         """Print which weights are in use, unless they were printed last."""
-        if runtime.weights_error:
-            self.output.error(runtime.weights_error)
-            runtime.weights_error = ""
         in_use = f"net: {runtime.net_file}" if runtime.net_file else f"weights: {runtime.weights_file}"
         if self._weights_said != in_use:
             self._weights_said = in_use

@@ -39,6 +39,8 @@ def test_with_bounds_checks_a_negative_index_is_an_error(tmp_path):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 1 and "IndexError" in done.stderr
+    (code,) = tmp_path.rglob("*_at.*.code")
+    assert b"index %lld is out of bounds for size %lld" in code.read_bytes()  # %ld is of 32 bits on Windows
 
 
 # Compiled code on the disk: damage is seen before it is used, mended, and the same for every part of Merino.

@@ -80,9 +80,11 @@ def second_processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[b
     return found
 
 
-def test_a_second_process_compiles_the_rest(second_processes: list[subprocess.Popen[bytes]]) -> None:
+@pytest.mark.parametrize(("cores", "codes"), [(1, []), (2, [0])])
+def test_a_second_process_compiles_the_rest_on_a_second_core(cores, codes, second_processes, monkeypatch) -> None:
+    monkeypatch.setattr(warmup, "cores", lambda: cores)
     warmup.warm_up()
-    assert [process.returncode for process in second_processes] == [0]
+    assert [process.returncode for process in second_processes] == codes
 
 
 def test_the_second_process_runs_nothing_of_the_folder_that_one_is_in(
@@ -114,14 +116,6 @@ def test_a_second_process_that_is_stopped_is_not_waited_for_for_ever(
         process.send_signal(signal.SIGSTOP)
     assert process.returncode == -signal.SIGKILL
     assert "compiling the rest here" in caplog.text
-
-
-def test_one_core_compiles_everything_itself(
-    second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(warmup, "cores", lambda: 1)
-    warmup.warm_up()
-    assert second_processes == []
 
 
 def test_parts_are_compiled_in_parallel(

@@ -40,6 +40,7 @@ STALE_AFTER_DAYS = 30
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # whether kernels run as plain Python
 CHECKS_BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")  # whether each index is: `make test-bounds`
 _NAME = re.compile("[0-9a-f]{16}")  # of a folder
+_SETTING = re.compile(r"NUMBA_(?!\w*(CACHE|COLOR|CPU_|CUDA|THREAD|WARN))")  # of numba, which may change code
 _LEVELS = {"x86-64-v3": "avx2 bmi bmi2 f16c fma lzcnt movbe", "x86-64-v2": "popcnt sse4.2"}  # and what they need
 _LEAST = {"aarch64": "generic", "arm64": "apple-m1"}  # which all have, on Linux and on macOS
 
@@ -119,7 +120,7 @@ def made_for(processor: str, features: str) -> str:
     numba = find_spec("numba")
     text = Path(numba.origin).with_name("_version.py").read_text() if numba and numba.origin else ""
     minor = re.findall(r'"version": "(\d+\.\d+)', text)
-    settings = sorted(pair for pair in os.environ.items() if pair[0].startswith("NUMBA_") and "_CPU_" not in pair[0])
+    settings = sorted(pair for pair in os.environ.items() if _SETTING.match(pair[0]))
     machine = binding.get_process_triple().partition("-")[0], sys.platform, object.__basicsize__, processor, features
     return hashlib.sha256(repr((machine, minor, settings)).encode()).hexdigest()[:16]
 

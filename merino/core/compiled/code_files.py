@@ -91,7 +91,7 @@ def link(name: str, code: bytes, error: type[Exception]) -> Callable[..., Any]:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(jit=True)
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine, use_lmm=IN_ONE_PIECE or None)
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine, use_lmm=IN_ONE_PIECE)
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
         definition = _Definition(name.encode(), engine.get_function_address(SYMBOL), _FASTCALL, None)

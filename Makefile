@@ -102,7 +102,7 @@ perft: $(INSTALLED) ## check move generation at length: published counts, and ra
 
 dist: $(INSTALLED_RELEASE) ## write sdist and wheel, with compiled code, to dist, and check what they say of themselves
 	@rm -rf dist build/code
-	@for level in $(LEVELS); do $(RUN) -m merino warmup --quiet --into build/code $${level#this}; done
+	@for level in $(LEVELS); do $(RUN) -m merino warmup --quiet --into build/code $${level#this} || exit; done
 	@$(RUN) -m build --outdir dist --sdist
 	@$(RUN) -m build --outdir dist --wheel
 	@$(RUN) -m twine check --strict dist/*

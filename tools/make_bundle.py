@@ -67,11 +67,11 @@ def copy_python(python: Path, to: Path) -> Path:
     else:
         (to / "bin").mkdir()
         shutil.copy((python / "bin" / "python3").resolve(), to / "bin" / "python3")
+        for path in python.glob("lib/libpython*.dylib"):  # which it needs on macOS
+            shutil.copy(path, to / "lib")
     if sys.platform == "linux":
         _bring_libraries([to / "bin" / "python3", *to.rglob("lib-dynload/*.so")], to / "lib")
-    packages = to / library / "site-packages"
-    packages.mkdir()
-    return packages
+    return to / library / "site-packages"
 
 
 def _bring_libraries(programs: list[Path], to: Path) -> None:
@@ -87,7 +87,7 @@ def _bring_libraries(programs: list[Path], to: Path) -> None:
 
 
 def make_bundle(python: Path, wheel: Path, folder: Path) -> None:
-    """Fill an empty folder, the bundle."""
+    """Make this folder, the bundle."""
     packages = copy_python(python, folder / "python")
     wanted = [f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES]
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-compile"]
@@ -98,6 +98,7 @@ def make_bundle(python: Path, wheel: Path, folder: Path) -> None:
     compileall.compile_dir(folder, quiet=2, workers=0, invalidation_mode=unchecked)
     if sys.platform == "win32":
         maker = ScriptMaker(None, str(folder))
+        maker.variants = {""}  # with no second name that has Python's version
         maker.executable = r"<launcher_dir>\python\python.exe"
         maker.make("merino = merino.__main__:main")
     else:
@@ -126,7 +127,6 @@ def main() -> None:
     system = f"{platform.system().lower()}-{platform.machine().lower()}"
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "merino"
-        folder.mkdir()
         make_bundle(python, wheel, folder)
         for path in pack(folder, wheel.with_name(f"merino-{__version__}-{system}")):
             print(path)

@@ -60,7 +60,7 @@ class Trial:
         if self.is_bundle:
             self.archive, self.environment = release, dict[str, str]()
             if sys.platform == "win32":
-                self.environment |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP")}
+                self.environment |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP", "USERPROFILE")}
             self.command = unpack(release, folder)
         else:
             (self.archive,) = release.resolve().glob("*.whl")

@@ -110,6 +110,7 @@ CHANGES = [
     ("bishop pair", "4k3/8/8/8/8/8/8/2B1KB2", "4k3/8/8/8/8/8/8/4KB2", set(), {"c1"}),
     ("king shield", "q3k3/8/8/8/8/8/5PPP/6K1", "q3k3/8/8/8/8/8/5P1P/6K1", {"g1"}, set()),
     ("king shield", "q3k3/8/8/8/8/8/5PPP/4K3", "q3k3/8/8/8/8/8/5PPP/6K1", set(), set()),  # he goes to a shield
+    ("king shield", "r3k3/8/8/8/8/8/5P1P/6K1", "q3k3/8/8/8/8/8/5P1P/6K1", set(), set()),  # only the queen is new
     ("centre", "4k3/8/8/8/3N4/8/8/4K3", "4k3/8/8/8/8/1N6/8/4K3", set(), {"d4"}),
     ("centre", "4k3/8/8/8/3N4/8/8/4K3", "4k3/8/8/8/8/8/8/4K3", set(), set()),  # it has been taken
 ]

@@ -137,11 +137,15 @@ def bishop_pairs(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
 
 def unshielded(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
     """The king on his first two ranks who cannot castle, against a queen: each file at him without a pawn of his."""
+    is_safe = board.has_castling_rights(side) or not board.pieces(chess.QUEEN, not side)
+    return iter(()) if is_safe else _gaps(board, side)
+
+
+def _gaps(board: chess.Board, side: chess.Color) -> Iterator[Standing]:
+    """Each file at a king on his first two ranks without a pawn of his ahead."""
     king = board.king(side)
     first_two = chess.BB_RANK_1 | chess.BB_RANK_2 if side else chess.BB_RANK_7 | chess.BB_RANK_8
     if king is None or not chess.BB_SQUARES[king] & first_two:
-        return
-    if board.has_castling_rights(side) or not board.pieces(chess.QUEEN, not side):
         return
     ahead = _ahead(king, side, 1)
     for file in range(max(0, chess.square_file(king) - 1), min(7, chess.square_file(king) + 1) + 1):
@@ -217,9 +221,9 @@ STATED = FACTS | {
 def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Color) -> list[Standing]:
     """Where a fact holds for a side on the first board and has no counterpart on the second.
 
-    The counterpart of a pawn is one on its file, that of a king at whose side a file is open the same file, that of a
-    rook on an open file also a queen there; of pieces there must be more on the first board. A passed pawn must have
-    left its own third of the board.
+    The counterpart of a pawn is one on its file, that of a king at whose side a file is open the same file, queen or
+    not, that of a rook on an open file also a queen there; of pieces there must be more on the first board. A passed
+    pawn must have left its own third of the board.
     """
     fact = STATED[kind]
     own, other = list(fact.holds(here, owner)), list(fact.holds(there, owner))
@@ -229,7 +233,7 @@ def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Col
         files = {chess.square_file(each.square) for each in other}
         return [each for each in own if chess.square_file(each.square) not in files]
     if fact.by == GAP:
-        return [each for each in own if each.detail not in {found.detail for found in other}]
+        return [each for each in own if each.detail not in {found.detail for found in _gaps(there, owner)}]
     if fact.by == LINE:
         heavy = there.pieces(chess.ROOK, owner) | there.pieces(chess.QUEEN, owner)
         files = set(map(chess.square_file, heavy))

@@ -121,7 +121,7 @@ def test_the_first_rule_that_holds_names_how_material_is_won(fen, moves, found):
         ("r3k3/8/8/3p4/8/8/7P/3RK3 w - - 0 1", "Rxd5 Ra2 Rd4 Rxh2", []),  # a pawn for a pawn
         ("r3k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1", "Rxd5 Ra2 Rd4 Rxh2", [(2, 4)]),
         ("r3k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1", "Rxd5 Ra2 Rd4 Rb2 Ra4 Rc2 Rb4 Rxh2", [(3, 1)]),  # nearly all is kept
-        ("4k2r/8/8/q7/8/8/7P/R3K3 w - - 0 1", "Rxa5", [(9, 1)]),  # a pawn that can be taken matters little
+        ("4k2r/8/8/q7/4b3/8/6PP/R3K3 w - - 0 1", "Rxa5 Kd7 Rb5 Kc7 Ra5 Kd7 Rb5 Rg8", [(9, 1)]),  # a pawn matters little
         ("4k3/8/1p6/q7/8/8/8/R3K3 w - - 0 1", "Rxa5 bxa5", [(4, 2)]),
         ("7k/8/8/8/P7/8/8/K7 w - - 0 1", "a5 Kg7 a6 Kf7 a7 Ke7 a8=Q Kf6", [(8, 7)]),
         ("7k/8/8/8/8/P7/8/K7 w - - 0 1", "a4 Kg7 a5 Kf7 a6 Ke7 a7 Kd7 a8=Q Kc7", []),  # by the ninth ply
@@ -176,7 +176,8 @@ def test_what_the_second_search_takes_back_is_not_claimed():
     assert claimed(fen, "Bxc4 Rd8", found={end: ("Ra1+ Kd2 Rg1 Kc2 Rxg2+ Kb1", -300)}) is None
     fen, end = "r3k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1", "r3k3/8/8/3R4/8/8/7P/4K3 b"
     assert claimed(fen, "Rxd5 Ke7") == ("takes", "nd5", (3, 1))
-    assert claimed(fen, "Rxd5 Ke7", found={end: ("Ra2 Rd4 Rxh2", -300)}) is None  # two pawns are not three
+    # Of what is given back, the rest is claimed.
+    assert claimed(fen, "Rxd5 Ke7", found={end: ("Ra2 Rd4 Rxh2", -300)}) == ("wins material", "nd5", (2, 4))
 
 
 def test_material_is_claimed_only_if_no_defence_saves_it():
@@ -284,6 +285,11 @@ def test_what_is_lost_is_named_and_not_what_is_exchanged(fen, played, reply):
     assert found.text.startswith(said)
 
 
+def test_what_the_reply_wins_is_said_of_a_move_that_takes_little():
+    fen = "r5k1/3q1ppp/8/8/N2Q4/4P1p1/1P3PPP/6K1 w - - 0 1"
+    assert mistake(fen, "hxg3", ("h3 h6", 50), ("Qxd4 exd4 Rxa4 Kf1", 300), otherwise=-300).kind == "material lost"
+
+
 @pytest.mark.parametrize(
     ("before", "said"),
     [(-195, "hanging piece: Ba6"), (-196, "no proved reason: Nf3 is better by 1.04; no reason in words could be")],
@@ -338,9 +344,9 @@ def test_what_the_better_move_loses_as_well_is_no_reason():
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, *counts: int, line: str = "", fen: str = "") -> None:
-    """Let counts of material find these pawns, one after the other, and a line."""
-    moves, found = course(fen, line).moves if line else (), iter(counts)
-    monkeypatch.setattr(winning.Winning, "count", lambda *_: winning.Counted(moves, next(found)))
+    """Let counts of material find these pawns, one after the other, the first by a line."""
+    found, lines = iter(counts), iter([course(fen, line).moves] if line else [])
+    monkeypatch.setattr(winning.Winning, "count", lambda *_: winning.Counted(next(lines, ()), next(found, counts[-1])))
 
 
 @pytest.mark.parametrize(
@@ -354,9 +360,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, *counts: int, line: str = "", fen: 
         (300, 280, 2, 2, False),
     ],
 )
-def test_another_line_wins_if_a_little_worse_at_most_and_counted(
-    best, score, by_first, taken_back, is_won, monkeypatch
-):
+def test_another_line_wins_if_hardly_worse_and_counted(best, score, by_first, taken_back, is_won, monkeypatch):
     fen = "4k3/8/8/3n4/8/8/7P/3RK3 w - - 0 1"
     counted(monkeypatch, 3, by_first, taken_back, line="Rxd5 Ke7", fen=fen)
     won = winning.Winning(judge(otherwise=score), LIMITS).of(course(fen, "h3 Nf6", best))

@@ -14,6 +14,7 @@ EXCHANGES = [
     ("4k3/8/4p3/3n4/8/8/8/3RK3 w - - 0 1", "d5", 0),  # a rook for a knight
     ("4k3/8/4p3/3r4/8/2N5/8/4K3 w - - 0 1", "d5", 2),  # a rook for a knight, the other way round
     ("4k3/5n2/8/3np3/3K4/8/8/8 w - - 0 1", "e5", 0),  # the king may not be taken in turn
+    ("4k3/8/2n5/1B2p3/8/5N2/8/4K3 w - - 0 1", "e5", 1),  # the knight that guards it is pinned
 ]
 
 

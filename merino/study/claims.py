@@ -115,11 +115,10 @@ class Prover:
             return Mistake(kind, sentence, line_text(best.start, found[0].line), tuple(found))
         if (only := self._only(best, whole, best)) is not None:
             return Mistake(ONLY_MISSED, only.text, line_text(best.start, only.line), (only,))
-        better = best if best.moves else own
-        name = best.boards[0].san(best.made[0]) if best.moves else "another move"
+        name = best.boards[0].san(best.made[0])
         is_mate = best.score.mate is not None or own.score.mate is not None
         by = "" if is_mate else f" by {(int(best.score) + int(own.score)) / 100:.2f}"
-        return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", better.text(better.shown))
+        return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", best.text(best.shown))
 
     def _only(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
         """Any other move loses half as much as the mistake and 5% of the points, or any other reply gains so much less.
@@ -183,10 +182,8 @@ class Prover:
         lost, won = self._win(own, whole.lead(1)), self._win(best)
         less, more = (0 if claim is None or claim.wins is None else claim.wins.pawns for claim in (lost, won))
         less -= whole.lead(1)
-        if lost and _is_worth(less, less + best.kept, loss):
-            said = _of_played(lost, whole.made[0], best, own)
-            if said is not None:
-                yield said, self._name(said, is_missed=False), own
+        if lost and _is_worth(less, less + best.kept, loss) and (said := _of_played(lost, whole, own)):
+            yield said, self._name(said, is_missed=False), own
         is_missed = whole.lead(1) <= 0 or more > whole.kept
         if won and is_missed and _is_worth(more + max(0, less), more - whole.kept, loss):
             yield won, self._name(won, is_missed=True), best
@@ -300,18 +297,19 @@ def _is_worth(pawns: int, at_last: int, loss: int) -> bool:
     return loss >= max(winning.LEAST_PER_PAWN, each * min(pawns, SPARED))
 
 
-def _of_played(claim: schema.ClaimReport, move: chess.Move, best: Course, own: Course) -> schema.ClaimReport | None:
+def _of_played(claim: schema.ClaimReport, whole: Course, own: Course) -> schema.ClaimReport | None:
     """A claim about the reply, whose sentence says what the move loses by it if it is the man just moved that falls.
 
-    That man may be exchanged, and something else lost. None where the move has taken something, so that what is lost in
-    the end cannot be named.
+    That man may be exchanged, and something else lost. None where the move has taken more than half of what the reply
+    wins, so that what is lost in the end cannot be named.
     """
-    board = best.boards[0]
+    board, move = whole.boards[0], whole.made[0]
     line = Course(own.start, own.start.copy().push_all(claim.line), own.score)  # `own`, or another one as good
     fallen = chess.parse_square(claim.pieces[0].square), tactics.taken_on(line.boards[0], line.made[0])
     if claim.kind not in ("takes", "wins material") or move.to_square not in fallen:
-        return None if board.is_capture(move) and claim.kind == "wins material" else claim
-    given, taken = tactics.exchanged(board, line.boards[-1], best.side)
+        is_little = claim.wins is not None and 2 * whole.lead(1) <= claim.wins.pawns
+        return claim if claim.kind != "wins material" or is_little else None
+    given, taken = tactics.exchanged(board, line.boards[-1], whole.side)
     if not given:
         return None
     kind = tactics.kind_at(board, move.from_square)

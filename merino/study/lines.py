@@ -98,11 +98,12 @@ class Course:
     def _settled(self) -> dict[int, int]:
         """What the side that begins it has won, by the plies after which nothing can be taken.
 
-        Where there is none, those count after which little of much can be taken.
+        Where there is none by `LATEST`, those count after which little of much can be taken.
         """
         leads = {ply: self.lead(ply) for ply in range(1, min(len(self.moves), FOLLOWED) + 1)}
-        quiet = {ply: lead for ply, lead in leads.items() if not self._at_stake(ply)}
-        return quiet or {ply: lead for ply, lead in leads.items() if self._at_stake(ply) <= max(0, lead) // OF_MUCH}
+        stakes = {ply: self._at_stake(ply) for ply in leads}
+        is_quiet = not all(stakes[ply] for ply in leads if ply <= LATEST)
+        return {ply: lead for ply, lead in leads.items() if stakes[ply] <= (0 if is_quiet else max(0, lead) // OF_MUCH)}
 
     def with_tail(self, plies: int, moves: Sequence[int]) -> Self:
         """The course of so many of its moves, followed by others."""

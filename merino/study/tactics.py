@@ -61,9 +61,9 @@ def taken_on(board: chess.Board, move: chess.Move) -> chess.Square | None:
 
 
 def exchange(board: chess.Board, square: chess.Square, side: chess.Color) -> int:
-    """The pawns that `side` wins by capturing on a square as long as it pays, 0 if it does not: pins do not count."""
+    """The pawns that `side` wins by capturing on a square as long as it pays, 0 if it does not; pinned men may not."""
     target = worth_at(board, square)
-    attackers = board.attackers(side, square)
+    attackers = [each for each in board.attackers(side, square) if square in board.pin(side, each)]
     if not attackers or not target:
         return 0
     least = min(attackers, key=lambda attacker: worth_at(board, attacker))

@@ -32,7 +32,7 @@ COVERED = 0.5  # of what a move loses, that a reason must make
 DEFENCES = 3  # replies, or lines, at most, that are looked into
 AS_GOOD = 20  # centipawns by which a first move may be worse than another, or MAX_FALL where it costs no points
 SAME_POINTS = 0.02  # which a side expects more, at most, where it costs none
-CLEARLY = 150  # centipawns by which two moves differ so that a longer search need not say which is better
+CLEARLY = 80  # centipawns by which a move is better than another so that no longer search need confirm it
 COUNTING = 100_000  # nodes of the search that counts material
 COUNTER_MB = 8
 LONGER = 3, 2  # times the nodes, or more plies, of a search that must not change a score
@@ -70,15 +70,6 @@ class Win(NamedTuple):
     after: Score  # where it is won, for the side that begins the line
 
 
-class Shortfall(NamedTuple):
-    """By how much a line comes out worse than another: the plies to both ends, the scores there, and in words."""
-
-    pawns: int
-    plies: tuple[int, int]
-    scores: tuple[int, int]
-    text: str
-
-
 @dataclass(frozen=True)
 class Winning:
     """Finds what lines win, by a judge within these limits and by a count of material."""
@@ -91,8 +82,7 @@ class Winning:
         counted = self.count(course.start)
         if not course.moves or counted.pawns < tactics.MIN_GAIN:
             return None
-        won = self._won_in(course, owed)
-        if won is None and (other := self._as_good(course, counted.moves)) is not None:
+        if (won := self._won_in(course, owed)) is None and (other := self._as_good(course, counted.moves)):
             won = self._won_in(other, owed)
         return won
 
@@ -108,29 +98,35 @@ class Winning:
         behind, points = best - score, self.judge.share(position, best) - self.judge.share(position, score)
         return behind <= AS_GOOD or (behind <= MAX_FALL and points <= SAME_POINTS)
 
-    def _won_in(self, course: Course, owed: int) -> Win | None:
+    def _won_in(self, course: Course, owed: int, is_refuting: bool = False) -> Win | None:
         """What material a line wins, and by which of the means; None if it is not proved.
 
-        Of much that is won, the little that comes later is left out.
+        Of much that is won, the little that comes later is left out. A line that a search refutes, by a defence or by
+        what can be taken at its end, is followed once to what that leaves.
         """
+        refuting = list[Course]()
         for gain in course.gains:
             won = gain.pawns - owed
             least = won - won // OF_MUCH
-            if won <= 0 or any(least <= each.pawns - owed < won and each.ply < gain.ply for each in course.gains):
-                continue
-            if self.count(course.start, course.moves[:1]).pawns < least_of(gain.pawns):
+            is_late = any(least <= each.pawns - owed < won and each.ply < gain.ply for each in course.gains)
+            if won <= 0 or is_late or self.count(course.start, course.moves[:1]).pawns < least_of(gain.pawns):
                 continue
             end = course.after(gain.ply)
-            if gain.pawns + for_beginner(self.count(end).pawns, gain.ply) < least_of(gain.pawns):
+            counted = self.count(end)
+            if gain.pawns + for_beginner(counted.pawns, gain.ply) < least_of(gain.pawns):
+                refuting.append(course.with_tail(gain.ply, counted.moves))
                 continue
             line = self.judge.line(end, self.limits)
-            after = for_beginner(line.score, gain.ply)
-            is_kept = course.with_tail(gain.ply, line.pv).keeps(gain.pawns)
-            if is_kept and self._agrees(course, gain, after) and self._is_forced(course, gain):
-                for kind, named in MEANS.items():
-                    if (found := named(course, gain)) is not None:
-                        return Win(kind, course, gain, *found, after)
-        return None
+            after, kept = for_beginner(line.score, gain.ply), course.with_tail(gain.ply, line.pv)
+            is_kept = kept.keeps(gain.pawns)
+            forced = self._agrees(course, gain, after) and self._is_forced(course, gain) if is_kept else kept
+            if isinstance(forced, Course):
+                refuting.append(forced)
+            for kind, named in MEANS.items() if forced is True else ():
+                if (found := named(course, gain)) is not None:
+                    return Win(kind, course, gain, *found, after)
+        wins = (self._won_in(other, owed, is_refuting=True) for other in refuting if not is_refuting)
+        return next(filter(None, wins), None)
 
     def _agrees(self, course: Course, gain: schema.GainReport, after: Score) -> bool:
         """Whether the scores of a line before and after what it wins agree: who is winning may win more slowly.
@@ -143,8 +139,10 @@ class Winning:
         is_best_defence = after <= course.score + MAX_RISE or course.score >= WON
         return is_best_defence and (after >= course.score - MAX_FALL or after >= WON)
 
-    def _is_forced(self, course: Course, gain: schema.GainReport) -> bool:
+    def _is_forced(self, course: Course, gain: schema.GainReport) -> Course | bool:
         """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several.
+
+        Where some do, the line with the one that saves most.
 
         The first move must keep the score; if it wins no piece, or too little to be better off, in a longer search. No
         other may be better, unless it wins anyway. Of its replies, those count that are nearly as good as the best.
@@ -155,17 +153,17 @@ class Winning:
         first = replies[0]
         if -first.score < min(course.score - MAX_FALL, WON):
             return False
-        defences = [(1, line) for line in replies]
-        defences += [(ply, self.judge.line(course.after(ply), self.limits)) for ply in range(3, gain.ply, 2)]
-        least = least_of(gain.pawns)
-        if not all(course.with_tail(ply, line.pv).keeps(least) for ply, line in defences):
-            return False
+        found = [(1, line) for line in replies]
+        found += [(ply, self.judge.line(course.after(ply), self.limits)) for ply in range(3, gain.ply, 2)]
+        defences = [course.with_tail(ply, line.pv) for ply, line in found]
+        if not all(each.keeps(least_of(gain.pawns)) for each in defences):
+            return min(defences, key=lambda each: each.kept)
         if not is_unsure and -first.score >= WON:
             return True
         others = [move for move in course.start.legal_moves if move != course.moves[0]]
         for within in (self.limits, lengthened(limits, *LONGER)) if others else ():
             best = self.judge.line(course.start, replace(within, search_moves=others)).score
-            if abs(best + first.score) >= CLEARLY:
+            if not -MAX_FALL <= -first.score - best < CLEARLY:
                 break
         return not others or self._is_as_good(course.start, Score(-first.score), best)
 
@@ -183,11 +181,12 @@ class Winning:
         left = max(1, FIFTY_MOVES - Course(position, line.pv, line.score).boards[-1].halfmove_clock)
         return Counted(line.pv, round(line.score / left) - tactics.balance(board, board.turn))
 
-    def difference(self, whole: Course, best: Course) -> Shortfall | None:
+    def difference(self, whole: Course, best: Course) -> tuple[int, tuple[int, int], tuple[int, int], str] | None:
         """Two lines are quiet within 7 plies of a move and its reply; one has less material, which does not come back.
 
         A count of material finds nothing there for the side to move.
         """
+        # So many pawns, the plies to both ends, the scores there, and in words.
         plies = _settled(whole, LATEST + 1, 1), _settled(best, LATEST, -1)
         if not all(plies) or not whole.moves or best.score.mate is not None or whole.score.mate is not None:
             return None
@@ -205,7 +204,7 @@ class Winning:
             return None
         names = (course.boards[0].san(course.made[0]) for course in (whole, best))
         text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
-        return Shortfall(pawns, plies, (end, best_end), text)
+        return pawns, plies, (end, best_end), text
 
     def farther(self, course: Course, ply: int, count: int = 1) -> tuple[Score, list[int]]:
         """The score after so many plies by a longer search, for who begins, and the pawns won by its best lines.

@@ -246,7 +246,7 @@ def tables(results: Results, elos: Mapping[Player, float], errors: Mapping[Playe
     for (one, other), pairs in results.items():
         losses, draws, wins = (sum(pair.count(points) for pair in pairs) for points in range(3))
         found = estimate(np.bincount([sum(pair) for pair in pairs], minlength=5))
-        said = f"{other.rating + found.elo:.0f} +- {found.elo_error:.0f}"
+        said = f"{other.rating + found.elo:.0f} +- {found.elo_error:.0f}" if math.isfinite(found.elo_error) else ""
         rows.append((str(one), str(other), str(2 * len(pairs)), f"+{wins} ={draws} -{losses}", said))
     together = []
     for one, elo in elos.items():

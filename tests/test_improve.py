@@ -1,6 +1,5 @@
 """Rounds of play, learning and proof: kept, gone on with, refused; only what is proved changes the best."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,12 @@ from merino.eval.linear import phases, registry, sets
 from merino.eval.linear.weights import defaults, load, save
 from merino.lab import plots
 from merino.learn import request
-from merino.learn.improve import learner
+from merino.learn.improve import learner, rounds
 from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, begin
-from merino.learn.improve.rounds import Finished, Until
 from merino.learn.procedure import earlier_weights
 from merino.learn.sample import Sample, split
-from merino.match.games import MatchError, Tally
-from tests.killing import dies_at
+from merino.match.games import MatchError
+from tests.runs import dies_at, proving, settled
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 
@@ -40,13 +38,8 @@ def poor(tmp_path: Path) -> str:
     return str(tmp_path / "poor.txt")
 
 
-def improved(folder: Path, weights: str | None, rounds: int = 2, **changes: object) -> Finished[ImproveState]:
-    return begin(folder, weights, TINY | changes, Until(rounds=rounds), request.Events(), threads=2)
-
-
-def settled(state: ImproveState) -> ImproveState:
-    """The state without its times."""
-    return replace(state, seconds=0.0, rounds=tuple(replace(found, seconds=0.0) for found in state.rounds))
+def improved(folder: Path, weights: str | None, number: int = 2, **changes: object) -> rounds.Finished[ImproveState]:
+    return begin(folder, weights, TINY | changes, rounds.Until(rounds=number), request.Events(), threads=2)
 
 
 def test_rounds_are_played_learned_from_and_reported(tmp_path, poor):
@@ -112,7 +105,7 @@ def test_new_weights_are_judged_by_new_games(tmp_path, poor, monkeypatch):
 
 
 def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_played(tmp_path, poor, monkeypatch):
-    improved(tmp_path / "run", poor, rounds=1)
+    improved(tmp_path / "run", poor, number=1)
     (tmp_path / "run" / "round-0001" / "games.pgn").unlink()
     monkeypatch.delattr(learner, "play_games")
     with pytest.raises(request.LearnError, match=r"'.*games.pgn' is missing, and round 2 learns from"):
@@ -123,9 +116,9 @@ def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_pl
 def test_a_killed_run_is_resumed(tmp_path, poor, monkeypatch, step):
     fitting = {"nodes": 100}  # at which a round of so few games brings weights worth a trial
     whole = improved(tmp_path / "whole", poor, **fitting)
-    dies = dies_at(STEPS[step], getattr(learner, step))
+    module = rounds if step == "play_match" else learner
     with monkeypatch.context() as patch:
-        patch.setattr(learner, step, dies)
+        patch.setattr(module, step, dies_at(STEPS[step], getattr(module, step)))
         with pytest.raises(RuntimeError, match="killed"):
             improved(tmp_path / "killed", poor, **fitting)
     again = improved(tmp_path / "killed", poor, **fitting)
@@ -156,17 +149,6 @@ def teaching(*arguments: Any) -> RoundFit:
     return RoundFit(best, 12, 600, error_before=0.2, error_after=0.1)
 
 
-def proving(verdict: bool) -> Callable[..., Any]:
-    """A match in which the new weights win all games, or lose them."""
-
-    def play_trial(*_: object, **__: object) -> Tally:
-        tally = Tally()
-        tally.points[2 if verdict else 0], tally.pairs[4 if verdict else 0] = 400, 200
-        return tally
-
-    return play_trial
-
-
 @pytest.mark.parametrize(("is_proven", "is_named"), [(True, False), (False, False), (True, True)])
 def test_only_what_is_proved_is_put_in_use_unless_weights_were_named(
     tmp_path, data_folder, poor, monkeypatch, is_proven, is_named
@@ -174,8 +156,8 @@ def test_only_what_is_proved_is_put_in_use_unless_weights_were_named(
     before, used = Path(poor).read_bytes(), data_folder / "weights.txt"
     used.write_bytes(before)
     monkeypatch.setattr(learner, "fit_round", teaching)
-    monkeypatch.setattr(learner, "play_match", proving(is_proven))
-    found = improved(tmp_path / "run", poor if is_named else None, rounds=1)
+    monkeypatch.setattr(rounds, "play_match", proving(is_proven))
+    found = improved(tmp_path / "run", poor if is_named else None, number=1)
     assert found.state.rounds[0].is_proven == is_proven and found.state.in_use == (is_proven and not is_named)
     if not is_proven:
         assert found.state.rounds[0].verdict == "H0" and np.array_equal(found.state.best, np.tile(load(Path(poor)), 2))
@@ -191,17 +173,17 @@ def test_a_run_replaces_no_other_weights(tmp_path, poor, monkeypatch):
     for path in (one, other):
         path.write_bytes(Path(poor).read_bytes())
     monkeypatch.setattr(learner, "fit_round", teaching)
-    monkeypatch.setattr(learner, "play_match", proving(True))
+    monkeypatch.setattr(rounds, "play_match", proving(True))
     monkeypatch.setenv("MERINO_WEIGHTS", str(one))
-    improved(tmp_path / "run", None, rounds=0)
+    improved(tmp_path / "run", None, number=0)
     monkeypatch.setenv("MERINO_WEIGHTS", str(other))
     with pytest.raises(
         request.LearnError, match=r"improves the weights in '.*one.txt', and now those in '.*other.txt' are in"
     ):
-        improved(tmp_path / "run", None, rounds=1)
+        improved(tmp_path / "run", None, number=1)
     assert other.read_bytes() == Path(poor).read_bytes()
     monkeypatch.setenv("MERINO_WEIGHTS", str(one))
-    assert improved(tmp_path / "run", None, rounds=1).state.in_use == 1
+    assert improved(tmp_path / "run", None, number=1).state.in_use == 1
     assert one.read_bytes() == (tmp_path / "run" / "best.txt").read_bytes()
 
 
@@ -211,7 +193,7 @@ def test_a_second_run_on_the_same_folder_is_refused(tmp_path, poor):
 
 
 def test_other_settings_weights_or_versions_are_refused(tmp_path, poor):
-    improved(tmp_path / "run", poor, rounds=0)
+    improved(tmp_path / "run", poor, number=0)
     with pytest.raises(request.LearnError, match="other settings: nodes 40, not 50"):
         improved(tmp_path / "run", poor, nodes=50)
     save(tmp_path / "other.txt", defaults())
@@ -230,7 +212,7 @@ def test_other_settings_weights_or_versions_are_refused(tmp_path, poor):
     [("{", "it is not JSON"), ("[]", "not a JSON object"), ("rounds", "is not the state .*: it lacks 'number'")],
 )
 def test_a_state_that_cannot_be_read_is_refused(tmp_path, poor, text, fault):
-    path = improved(tmp_path / "run", poor, rounds=0).best.parent / "improve.json"
+    path = improved(tmp_path / "run", poor, number=0).best.parent / "improve.json"
     if text == "rounds":
         text = sealed.as_json(sealed.from_json(path.read_bytes(), "it") | {"rounds": [{}]}).decode()
     path.write_text(text)
@@ -258,8 +240,8 @@ def test_a_folder_whose_first_run_was_killed_at_once_is_resumed(tmp_path, poor, 
         patch.setattr(Path, "replace", killed)
         patch.setattr(Path, "unlink", lambda *_, **__: None)  # what a kill leaves stays
         with pytest.raises(KeyboardInterrupt):
-            improved(tmp_path / "run", poor, rounds=0)
-    improved(tmp_path / "run", poor, rounds=0)
+            improved(tmp_path / "run", poor, number=0)
+    improved(tmp_path / "run", poor, number=0)
     names = {"best.txt", "improve.json", "start.txt", "table.csv"}
     assert {path.name for path in (tmp_path / "run").iterdir()} == names
 
@@ -303,7 +285,8 @@ def test_what_makes_no_sense_is_refused(tmp_path, words, fault):
 
 
 def test_a_set_is_learned_from_the_pieces_alone_and_only_so_resumed(tmp_path):
-    start = begin(tmp_path / "run", None, TINY, Until(rounds=0), request.Events(), threads=2, of_set="full").state
+    given = (tmp_path / "run", None, TINY, rounds.Until(rounds=0), request.Events())
+    start = begin(*given, of_set="full").state
     terms = sets.set_named("full")
     assert start.plan.set == "full" and not start.changes_use
     middlegame, endgame = phases.halves(np.array(start.weights), len(terms))
@@ -311,7 +294,7 @@ def test_a_set_is_learned_from_the_pieces_alone_and_only_so_resumed(tmp_path):
     with pytest.raises(
         request.LearnError, match="began with 'the pieces alone, set full', not 'the pieces alone, set greko"
     ):
-        begin(tmp_path / "run", None, TINY, Until(rounds=0), request.Events(), of_set="greko2015")
+        begin(*given, of_set="greko2015")
     with pytest.raises(command.UsageError, match="leave out --weights"):
         run(["--rounds", "1", "--set", "full", "--weights", "x.txt", "--state", str(tmp_path / "x")])
 
@@ -323,9 +306,9 @@ def test_every_step_of_every_round_has_a_seed_of_its_own():
 
 def test_pictures_of_a_run_are_drawn(tmp_path, poor):
     pytest.importorskip("matplotlib")
-    state = improved(tmp_path / "run", poor, rounds=1).state
+    state = improved(tmp_path / "run", poor, number=1).state
     proven = replace(state.rounds[0], number=2, verdict="H1", elo=30.0, elo_error=9.0)
     for picture in plots.IMPROVE_PICTURES.values():
-        for rounds in ((state.rounds[0], proven), ()):
-            drawn = plots.draw(replace(state, rounds=rounds), picture, ".svg")
+        for played in ((state.rounds[0], proven), ()):
+            drawn = plots.draw(replace(state, rounds=played), picture, ".svg")
             assert drawn.lstrip().startswith(b"<?xml")

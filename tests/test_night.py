@@ -3,7 +3,7 @@
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from itertools import pairwise
@@ -29,10 +29,10 @@ from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.lab.plots import draw
 from merino.learn.improve import rounds
 from merino.learn.request import Events, LearnError, TrainingError
-from merino.match.games import MatchError, Tally
+from merino.match.games import MatchError
 from tests.fake_remote import FakeRemote
-from tests.killing import dies_at
 from tests.nights import night_of
+from tests.runs import dies_at, proving, settled
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 
@@ -77,28 +77,6 @@ def played(tmp_path_factory) -> tuple[Path, night.NightState]:
         found = ran(folder / "run")
     assert not found.interrupted and not (folder / "home").exists(), "nothing of the user's is touched"
     return folder / "run", found.state
-
-
-def settled(state: night.NightState) -> night.NightState:
-    """The state without its times."""
-    timeless = {"seconds": 0.0, "play_seconds": 0.0, "train_seconds": 0.0, "nodes_a_second": 0.0}
-    return replace(state, seconds=0.0, rounds=tuple(replace(found, **timeless) for found in state.rounds))
-
-
-def proving(verdict: bool) -> Callable[..., Any]:
-    """A deciding match in which the new net wins nearly all games, or loses them; those that measure are played."""
-    play = rounds.play_match
-
-    def play_trial(*match: Any, decides: bool = True) -> Tally:
-        if not decides:
-            return play(*match, decides=False)
-        tally = Tally()
-        tally.points[:], tally.pairs[:] = (8, 0, 392), (2, 0, 4, 0, 194)
-        if not verdict:
-            tally.points, tally.pairs = tally.points[::-1], tally.pairs[::-1]
-        return tally
-
-    return play_trial
 
 
 @pytest.fixture
@@ -334,7 +312,7 @@ def test_a_net_trained_further_gets_groups_of_the_own_king_if_positions_support_
     start = Network(parse_shape("ALL mirrored -> 512 -> 1 x 8"), {}, 200.0)
     found, goes_on, reason = night.shape_for(140_000_000, start, 150_000_000)
     assert goes_on and found.features.startswith("MIRRORED(KING[") and (found.hidden, found.outputs) == (512, 8)
-    assert "groups of squares of the own king" in reason and not starting.fault_of_part(start.shape, found)
+    assert "groups of squares of the friendly king" in reason and not starting.fault_of_part(start.shape, found)
     gen13 = load_net(families.find_net("gen13"))
     assert night.shape_for(140_000_000, gen13, 150_000_000)[:2] == (gen13.shape, True)
 

@@ -38,7 +38,7 @@ NOTHING = "nothing"
 BEST, START_NET, START_TERMS = "best.net", "start.net", "start.txt"
 GAMES, CANDIDATE, CHECKPOINT = "games.vf", "candidate.net", "candidate.net.state"
 POSITIONS, FIT = "positions.bin", "fit.json"
-GAUGE_START, GAUGE_TERMS, LADDER = 3, 4, 5  # steps of seeds
+LADDER = rounds.GAUGE + 2  # the step of the seeds of its matches, behind those of the two gauges
 FROM_NOTHING, FROM_A_NET = ("gen1", "gen12"), ("gen12",)  # nets of Merino on the ladder; a net is far above the first
 ELOS = ("elo", "elo_error", "from_start", "from_start_error", "from_terms", "from_terms_error")
 _WHOLE = ("generation", "verdict", "games", "positions", "neurons")
@@ -281,14 +281,11 @@ class NightFolder(rounds.RunFolder[NightState]):
             raise request.LearnError(f"'{folder / CANDIDATE}' is not the net of '{FIT}': remove both to train again")
         before = "" if fitted.start_error is None else f", of the best {fitted.start_error:.6f}"
         context.events.say(f"  learned from {games:,} games; error on validation games {fitted.error:.6f}{before}")
-        trial, new = plan.trial(number), NetEvaluation(trained)
-        rounds.announce(trial, context)
-        tally = rounds.play_match(new, player, trial, folder / "match.state", context)
-        verdict = trial.test.verdict(tally.counts) or rounds.OPEN
-        elo, elo_error = rounds.elo_of(tally)
+        new = NetEvaluation(trained)
+        outcome = self.decided(state, new, player, context)
+        start = {"from_start": lambda: player_of(self.net(state, 0)), "from_terms": families.default}
         return Generation(
             number=number,
-            verdict=verdict,
             games=games,
             positions=fitted.positions,
             neurons=trained.shape.hidden,
@@ -296,43 +293,22 @@ class NightFolder(rounds.RunFolder[NightState]):
             error=fitted.error,
             net=fitted.net,
             data=data[number],
-            match_games=tally.games,
-            elo=elo,
-            elo_error=elo_error,
             play_seconds=seconds,
             train_seconds=fitted.seconds,
             nodes_a_second=data[number].positions * plan.nodes / max(seconds, 1e-9),
-            **self._gauges(state, verdict, new, context),
+            **outcome,
+            **self.gauged(state, outcome["verdict"], new, start, context),
+            ladder=tuple(self._climb(state, new, context)) if outcome["verdict"] == "H1" else (),
         )
 
-    def _gauges(
-        self, state: NightState, verdict: str, new: NetEvaluation, context: rounds.StepContext
-    ) -> dict[str, Any]:
-        """Measure the net of the present generation if it has won; else the best is as strong as it was.
-
-        These are fields of a Generation: the Elo of the best from the start and from the terms, each with half the
-        width of its interval, and the ladder of a new best.
-        """
+    def _climb(self, state: NightState, new: NetEvaluation, context: rounds.StepContext) -> Iterator[LadderMatch]:
+        """Play the net of the present generation, which has won, against the rungs of the ladder."""
         number, plan = len(state.rounds) + 1, state.plan
-        if verdict != "H1":
-            last = state.rounds[-1] if state.rounds else None
-            return {name: getattr(last, name, None) for name in ELOS[2:]}
-        found: dict[str, Any] = dict.fromkeys(ELOS[2:]) | {"ladder": ()}
-        folder = self.of_round(number)
-        if plan.gauge:
-            opponents = (GAUGE_START, player_of(self.net(state, 0))), (GAUGE_TERMS, families.default())
-            for name, (step, opponent) in zip(("from_start", "from_terms"), opponents, strict=True):
-                path = folder / f"gauge-{step}.state"
-                trial = plan.gauge_trial(number, step)
-                tally = rounds.play_match(new, opponent, trial, path, context, decides=False)
-                found[name], found[f"{name}_error"] = rounds.elo_of(tally)
-        if plan.ladder:
-            trial = replace(plan.gauge_trial(number, LADDER), most_games=plan.ladder)
-            for name, rung in self._rungs(state):
-                path = folder / f"ladder-{name.replace(' ', '-')}.state"
-                tally = rounds.play_match(new, NetEvaluation(rung), trial, path, context, decides=False)
-                found["ladder"] += (LadderMatch(name, net_files.digest(rung), tally.games, *rounds.elo_of(tally)),)
-        return found
+        trial = replace(plan.gauge_trial(number, LADDER), most_games=plan.ladder)
+        for name, rung in self._rungs(state) if plan.ladder else ():
+            path = self.of_round(number) / f"ladder-{name.replace(' ', '-')}.state"
+            tally = rounds.play_match(new, NetEvaluation(rung), trial, path, context, decides=False)
+            yield LadderMatch(name, net_files.digest(rung), tally.games, *rounds.elo_of(tally))
 
     def _rungs(self, state: NightState) -> Iterator[tuple[str, network.Network]]:
         """The nets of the ladder by name; without the start where a gauge meets it anyway."""

@@ -21,7 +21,7 @@ from merino.eval.linear import family, registry, sets
 from merino.eval.linear import weights as weights_files
 from merino.learn import judging, procedure, reading, request
 from merino.learn.improve import rounds
-from merino.learn.improve.rounds import StepContext, play_games, play_match
+from merino.learn.improve.rounds import StepContext, play_games
 from merino.learn.sample import split
 from merino.match.games import Tally
 
@@ -202,26 +202,15 @@ class Folder(rounds.RunFolder[ImproveState]):
             f"  learned from {fitted.games} games, {fitted.positions} positions; error on games kept aside "
             f"{fitted.error_before:.6f} -> {fitted.error_after:.6f}"
         )
-        verdict, tally = _proved(state, number, fitted, folder, context)
-        elo, elo_error = rounds.elo_of(tally)
-        last = state.rounds[-1] if state.rounds else None
-        from_start = (last.from_start, last.from_start_error) if last else (None, None)
-        if verdict == "H1":
-            from_start = (None, None)
-            if plan.gauge:
-                trial, path = plan.gauge_trial(number), folder / "gauge.state"
-                players = plan.evaluation(fitted.weights), plan.evaluation(state.weights)
-                from_start = rounds.elo_of(play_match(*players, trial, path, context, decides=False))
-        return TermsRound(
-            number=number,
-            verdict=verdict,
-            match_games=tally.games,
-            elo=elo,
-            elo_error=elo_error,
-            from_start=from_start[0],
-            from_start_error=from_start[1],
-            **vars(fitted) | {"weights": tuple(fitted.weights.tolist())},
-        )
+        new, start = plan.evaluation(fitted.weights), {"from_start": lambda: plan.evaluation(state.weights)}
+        if not fitted.is_new(state.best):
+            found = rounds.outcome(rounds.SAME, Tally())
+        elif fitted.error_after > fitted.error_before:
+            found = rounds.outcome(rounds.WORSE, Tally())
+        else:
+            found = self.decided(state, new, plan.evaluation(state.best), context)
+        found |= self.gauged(state, found["verdict"], new, start, context)
+        return TermsRound(number=number, **found, **vars(fitted) | {"weights": tuple(fitted.weights.tolist())})
 
     def line(self, found: TermsRound) -> str:
         """See RunFolder."""
@@ -232,21 +221,6 @@ def weights_text(weights: np.ndarray, header: list[str], terms: registry.TermSet
     """The text of a weights file of the run."""
     header = [f"{weights_files.IMPROVED} {line}" for line in header]
     return weights_files.render(weights_files.as_mapping(weights, terms), header, terms)
-
-
-def _proved(
-    state: ImproveState, number: int, fitted: RoundFit, folder: Path, context: StepContext
-) -> tuple[str, Tally]:
-    """The result of the match of the new weights against the best, and its games."""
-    plan, trial = state.plan, state.plan.trial(number)
-    if not fitted.is_new(state.best):
-        return rounds.SAME, Tally()
-    if fitted.error_after > fitted.error_before:
-        return rounds.WORSE, Tally()
-    rounds.announce(trial, context)
-    players = plan.evaluation(fitted.weights), plan.evaluation(state.best)
-    tally = play_match(*players, trial, folder / "match.state", context)
-    return trial.test.verdict(tally.counts) or rounds.OPEN, tally
 
 
 def fit_round(

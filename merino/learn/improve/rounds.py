@@ -38,6 +38,7 @@ BACK = "put the file back as it was, or give a new folder"
 of_games, of_match = partial(options.Option, group="training games"), partial(options.Option, group="deciding match")
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts other than those of a test
+GAUGE = 3  # the step whose seed the first of the matches that measure has
 
 
 def check_share(share: float) -> None:
@@ -116,7 +117,7 @@ class RoundPlan:
             seed=self.seed_of(number, 2),
         )
 
-    def gauge_trial(self, number: int, step: int = 3) -> prove.StrengthTest:
+    def gauge_trial(self, number: int, step: int) -> prove.StrengthTest:
         """A match that decides nothing; `step` is that of its seed."""
         return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, step))
 
@@ -325,6 +326,43 @@ class RunFolder(ABC, Generic[StateT]):
     def line(self, found: Any) -> str:
         """A finished round in a line of the log."""
 
+    def decided(self, state: StateT, new: Evaluation, old: Evaluation, context: StepContext) -> dict[str, Any]:
+        """Play the match of what the next round has learned against the best; see `outcome`.
+
+        Raises StepStoppedError and MatchError.
+        """
+        number = len(state.rounds) + 1
+        trial = state.plan.trial(number)
+        low, high = trial.test.bounds
+        most = f"{trial.most_games} games at most"
+        context.events.say(f"  {trial.test} at {trial.time_control} a move, settled at {low:.2f} or {high:.2f}, {most}")
+        tally = play_match(new, old, trial, self.of_round(number) / "match.state", context)
+        return outcome(trial.test.verdict(tally.counts) or OPEN, tally)
+
+    def gauged(
+        self,
+        state: StateT,
+        verdict: str,
+        new: Evaluation,
+        opponents: Mapping[str, Callable[[], Evaluation]],
+        context: StepContext,
+    ) -> dict[str, Any]:
+        """Measure what the next round has learned if it has won; else the best is as strong as it was.
+
+        These are fields of a round: the Elo of the best against each opponent, with half the width of its interval.
+        """
+        names, number = [f"{name}{ending}" for name in opponents for ending in ("", "_error")], len(state.rounds) + 1
+        if verdict != "H1":
+            return {name: getattr(state.rounds[-1], name) if state.rounds else None for name in names}
+        found: dict[str, Any] = dict.fromkeys(names)
+        for step, (name, opponent) in enumerate(opponents.items() if state.plan.gauge else (), GAUGE):
+            path = self.of_round(number) / f"gauge-{step}.state"
+            trial = state.plan.gauge_trial(number, step)
+            found[name], found[f"{name}_error"] = elo_of(
+                play_match(new, opponent(), trial, path, context, decides=False)
+            )
+        return found
+
     @abstractmethod
     def best(self, state: StateT) -> Path:
         """The file of the best."""
@@ -473,19 +511,18 @@ def kept_fit(path: Path, kind: type[sealed.Record], what: str, **more: object) -
         return sealed.record(kind, sealed.from_json(files.read_user_file(path, files.STATE), str(path)) | more)
 
 
-def announce(trial: prove.StrengthTest, context: StepContext) -> None:
-    """Say which match decides."""
-    low, high = trial.test.bounds
-    most = f"{trial.most_games} games at most"
-    context.events.say(f"  {trial.test} at {trial.time_control} a move, settled at {low:.2f} or {high:.2f}, {most}")
-
-
 def elo_of(tally: Tally) -> tuple[float | None, float | None]:
     """The Elo of a match and its error, None without a game."""
     if not tally.games:
         return None, None
     found = statistics.estimate(tally.counts)
     return found.elo, found.elo_error
+
+
+def outcome(verdict: str, tally: Tally) -> dict[str, Any]:
+    """The fields of a round that say how its match has ended."""
+    elo, elo_error = elo_of(tally)
+    return {"verdict": verdict, "match_games": tally.games, "elo": elo, "elo_error": elo_error}
 
 
 def outcome_words(found: Round, words: str) -> list[str]:

@@ -3,8 +3,6 @@
 Nothing here prints. All errors derive from `MerinoError`; their message is a sentence for people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType

@@ -28,7 +28,7 @@ def both(shape: Shape) -> tuple[gradient.Gradient, gpu.GpuGradient, gradient.Lay
 @pytest.mark.parametrize(
     "shape",
     [Shape("ALL", 20), Shape("MIRRORED(KING8*ALL+ALL)", 16, activation="crelu", outputs=8)],
-    ids=["one view", "by the own king"],
+    ids=["one view", "by the friendly king"],
 )
 def test_a_card_finds_the_errors_and_the_gradient_of_the_processor(shape: Shape) -> None:
     by_processor, by_card, layout = both(shape)

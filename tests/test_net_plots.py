@@ -72,7 +72,7 @@ def test_the_picture_of_neurons_says_what_board_it_shows() -> None:
         plots.NET_PICTURES["neurons"](figure, plots.NetRun(Path("my.net"), net, ()))
         titles[name] = figure.get_suptitle()
     assert ["mirrored" in title for title in titles.values()] == [False, True, True]
-    assert "mean over 8 groups of squares of the own king" in titles["MIRRORED(KING8*ALL)"]
+    assert "mean over 8 groups of squares of the friendly king" in titles["MIRRORED(KING8*ALL)"]
 
 
 def test_of_a_log_with_several_trainings_the_last_is_drawn(tmp_path: Path) -> None:

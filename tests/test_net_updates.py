@@ -17,7 +17,7 @@ from merino.eval.net.features import features
 from tests.test_evaluation import STARTS
 from tests.test_net import random_net
 
-OFTEN_SEEN = ("MB", "PV", "H")  # mirrored or by the own king; `make test-nets` has each by itself
+OFTEN_SEEN = ("MB", "PV", "H")  # mirrored or by the friendly king; `make test-nets` has each by itself
 EVERY_BLOCK = "+".join(["MIRRORED(MB+PV)", "(H+V)*KING8", *(name for name in blocks.BLOCKS if name not in OFTEN_SEEN)])
 BY_ROWS = "MIRRORED(KING8*ALL)"
 FROM_SCRATCH = ("H*V", "KING+D1*D2")

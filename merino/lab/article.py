@@ -5,8 +5,6 @@ distance from the end of its game. Two rows are added: the weights that the arti
 Everything is kept in a folder, so that the same command continues a stopped run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -105,7 +103,7 @@ def run_article(words: Sequence[str]) -> int:
     add_options(parser, ArticleRun)
     shared.add_concurrency(parser, "games")
     shared.add_state(parser, "FOLDER", "./article")
-    shared.add_report(parser)
+    shared.add_report(parser, "print a list of JSON objects, one per version")
     args = parser.parse_args(list(words))
     run, folder = ArticleRun(**given(vars(args), ArticleRun)), args.state or Path("article")
     say, stream = shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)

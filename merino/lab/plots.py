@@ -283,7 +283,7 @@ def strongest(network: Network) -> np.ndarray:
 
 
 def _boards_of(network: Network) -> Summand | None:
-    """The features that are pieces on squares, for all squares of the own king or for some; None if there are none."""
+    """The features that are pieces on squares, for all squares of the friendly king or some; None if it has none."""
     terms = network.shape.feature_set.terms
     return next((term for term in terms if [factor.block for factor in term.moving] == [BOARDS]), None)
 
@@ -291,7 +291,7 @@ def _boards_of(network: Network) -> Summand | None:
 def weights_by_square(network: Network) -> np.ndarray:
     """The first layer's weights of pieces on squares by file, rank, role, colour and neuron, as a side sees its board.
 
-    Where they depend on the own king, the mean over the groups of its squares. The net must have such features.
+    Where they depend on the friendly king, the mean over the groups of its squares. The net must have such features.
     """
     term, inputs = _boards_of(network), network.as_floats["inputs"]
     assert term is not None
@@ -334,9 +334,9 @@ def _neurons(figure: Any, run: NetRun) -> None:
     words = ["Weights by square, as a side sees the board: blue adds to the neuron, red takes away"]
     term = _boards_of(run.network)
     if term is not None and term.moving[0].is_mirrored:
-        words.append("the board is mirrored left to right while the own king is on the files e to h")
+        words.append("the board is mirrored left to right while the friendly king is on the files e to h")
     if term is not None and (groups := len(np.unique(term.kings))) > 1:
-        words.append(f"mean over {groups} groups of squares of the own king")
+        words.append(f"mean over {groups} groups of squares of the friendly king")
     figure.suptitle(";\n".join(words))
 
 

@@ -9,8 +9,6 @@ followed by `ce 35;` if there is a score. Its first line, a comment, names the s
 only if they are the same, and gives the same rows in the same order. Its last line shows that it is whole.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence

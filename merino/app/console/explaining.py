@@ -96,7 +96,7 @@ class _Explaining(NamedTuple):
     """A command with its forms in a shell and at the console, and an example of each."""
 
     sentence: str
-    words: str  # what its words are
+    words: tuple[str, str]  # what its words are
     forms: tuple[tuple[str, ...], tuple[str, ...]]
     examples: tuple[tuple[str, ...], tuple[str, ...]]
     limits: Limits = Limits(nodes=200_000)  # without another
@@ -107,7 +107,7 @@ _KING_AND_PAWN = "'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'"
 COMMANDS = {
     "explain": _Explaining(
         "Explain a position or a move: the verdict of a search and what of it is proved, then the terms.",
-        "a position and a move in it, or a file of FENs",
+        ("a position and a move in it, or a file of FENs", "a move here, or a position and a move in it"),
         (("FEN [MOVE]", "FILE"), ("[MOVE | FEN|startpos [MOVE]]",)),
         (
             ("'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5", "positions.fen --pieces --sort"),
@@ -117,13 +117,13 @@ COMMANDS = {
     ),
     "compare": _Explaining(
         "Compare two moves in a position, or two weights files.",
-        "what to compare",
+        ("what to compare",) * 2,
         (("FEN MOVE MOVE", "A.txt B.txt [FEN]"), ("MOVE MOVE", "A.txt B.txt")),
         ((f"{_KING_AND_PAWN} e4 Kd2", "weights/default.txt my-weights.txt"), ("e4 d4 --nodes 20000",)),
     ),
     "moves": _Explaining(
         "Rank the legal moves of a position by search or, with --static, by evaluation.",
-        "the position, or the way: eval is --static",
+        ("the position", "how to rank them: eval is --static"),
         (("FEN",), ("[eval | search]",)),
         ((f"{_KING_AND_PAWN} --static",), ("eval --shapley",)),
         limits=Limits(movetime=5000),
@@ -141,7 +141,7 @@ def parser_of(name: str, at_console: bool = False) -> shared.Parser:
         examples=[f"{line} {example}" for example in command.examples[at_console]],
     )
     words = " | ".join(command.forms[at_console])
-    parser.add_argument("words", nargs="*" if at_console else "+", metavar=words, help=command.words)
+    parser.add_argument("words", nargs="*" if at_console else "+", metavar=words, help=command.words[at_console])
     add = parser.group(shared.OUTPUT).add_argument
     if name == "explain":
         add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")

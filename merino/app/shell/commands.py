@@ -126,7 +126,7 @@ def weights(arguments: list[str]) -> int:
 
     parser = shared.Parser(
         prog="merino weights",
-        description="Show the weight and the meaning of each evaluation term.",
+        description="Show the weight and the meaning of each evaluation term, and what was in the file before.",
         examples=("merino weights", "merino weights my-weights.txt", "merino weights full"),
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="weights file (default: the weights in use)")

@@ -7,22 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from merino.core.board import bitboard
 from merino.core.board.attacks import BETWEEN, BISHOP_STEPS, KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS, ROOK_STEPS, ray
-from merino.core.board.bitboard import (
-    BISHOP,
-    FILE_A,
-    FILE_H,
-    FULL,
-    KING,
-    KNIGHT,
-    PAWN,
-    QUEEN,
-    RANK_3,
-    RANK_6,
-    ROOK,
-    SQUARES,
-    WHITE,
-)
 from merino.core.board.game import Position
 from merino.core.board.makemove import castling_destinations, make
 from merino.core.board.move import PROMOTION, QUEEN_PROMOTION, Move
@@ -37,7 +23,7 @@ _STACK = record_dtype([("positions", POSITION, MAX_DEPTH + 1), ("moves", np.int3
 COUNTED_IN_ONE_GO = 4  # plies; beyond, Ctrl-C and `stop` are heard in between
 
 _ALL = (1 << 64) - 1
-_STEPS = {BISHOP: BISHOP_STEPS, ROOK: ROOK_STEPS, QUEEN: ROOK_STEPS + BISHOP_STEPS}
+_STEPS = {bitboard.BISHOP: BISHOP_STEPS, bitboard.ROOK: ROOK_STEPS, bitboard.QUEEN: ROOK_STEPS + BISHOP_STEPS}
 _Key = tuple[int, int, int]  # origin, destination, kind if it promotes
 
 
@@ -48,7 +34,7 @@ def _count(stack, ply, depth, bulk):
     leaves = 0
     if depth == 0:
         return leaves + 1
-    for index in range(generate(stack.positions[ply], stack.moves[ply], ALL, FULL)):
+    for index in range(generate(stack.positions[ply], stack.moves[ply], ALL, bitboard.FULL)):
         make(stack.positions[ply + 1], stack.positions[ply], np.int64(stack.moves[ply, index]))
         leaves += _count(stack, ply + 1, depth - 1, bulk) if depth > 1 else 1
     return leaves
@@ -122,13 +108,13 @@ class _Generator:
 
     def __init__(self, position: Position) -> None:
         record = position.record[0]
-        self.is_white = position.side == WHITE
+        self.is_white = position.side == bitboard.WHITE
         self.own, foe = int(record["colours"][position.side]), int(record["colours"][1 - position.side])
         self.pieces = [int(pieces) & self.own for pieces in record["pieces"]]
         self.occupied, self.rooks = self.own | foe, int(record["castling"]) & self.own
-        self.king = self.pieces[KING].bit_length() - 1
+        self.king = self.pieces[bitboard.KING].bit_length() - 1
         self.en_passant = int(record["en_passant"])
-        checkers = [square for square in SQUARES if int(record["checkers"]) >> square & 1]
+        checkers = [square for square in bitboard.SQUARES if int(record["checkers"]) >> square & 1]
         self.checks = len(checkers)
         self.enemies = foe if not checkers else int(record["checkers"])
         # Out of check, a piece may go anywhere; in check, it must take the checker or step in between.
@@ -140,7 +126,7 @@ class _Generator:
             yield from self._pawn_pushes()
             yield from self._promotions()
             yield from self._pawn_captures()
-            for kind in (KNIGHT, BISHOP, ROOK, QUEEN):
+            for kind in (bitboard.KNIGHT, bitboard.BISHOP, bitboard.ROOK, bitboard.QUEEN):
                 for origin in _squares(self.pieces[kind]):
                     yield from ((origin, target, 0) for target in _squares(self._attacks(kind, origin) & self.goals))
         yield from ((self.king, target, 0) for target in _squares(int(KING_ATTACKS[self.king]) & ~self.own))
@@ -150,7 +136,7 @@ class _Generator:
     def _up(self, squares: int, files: int = 0) -> int:
         """The set moved one rank forward and `files` to the right, seen from White."""
         if files:
-            squares &= ~int(FILE_H if files > 0 else FILE_A)
+            squares &= ~int(bitboard.FILE_H if files > 0 else bitboard.FILE_A)
         shift = (8 if self.is_white else -8) + files
         return (squares << shift) & _ALL if shift > 0 else squares >> -shift
 
@@ -161,11 +147,11 @@ class _Generator:
     def _split_pawns(self) -> tuple[int, int]:
         """The pawns about to promote, and the others."""
         seventh = 0xFF << (48 if self.is_white else 8)
-        return self.pieces[PAWN] & seventh, self.pieces[PAWN] & ~seventh
+        return self.pieces[bitboard.PAWN] & seventh, self.pieces[bitboard.PAWN] & ~seventh
 
     def _pawn_pushes(self) -> Iterator[_Key]:
         single = self._up(self._split_pawns()[1]) & ~self.occupied
-        double = self._up(single & int(RANK_3 if self.is_white else RANK_6)) & ~self.occupied
+        double = self._up(single & int(bitboard.RANK_3 if self.is_white else bitboard.RANK_6)) & ~self.occupied
         yield from self._steps(single & self.goals, 0)
         yield from self._steps(double & self.goals, 0, ranks=2)
 
@@ -188,7 +174,7 @@ class _Generator:
         return (1, -1) if self.is_white else (-1, 1)
 
     def _attacks(self, kind: int, origin: int) -> int:
-        if kind == KNIGHT:
+        if kind == bitboard.KNIGHT:
             return int(KNIGHT_ATTACKS[origin])
         attacks = 0
         for step in _STEPS[kind]:
@@ -208,4 +194,4 @@ class _Generator:
 
 
 def _squares(squares: int) -> list[int]:
-    return [square for square in SQUARES if squares >> square & 1]
+    return [square for square in bitboard.SQUARES if squares >> square & 1]

@@ -9,8 +9,6 @@ end unless somebody calls `stop_here` there; its resources are closed when a uni
 process.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from abc import abstractmethod

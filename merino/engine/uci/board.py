@@ -1,7 +1,5 @@
 """The UCI commands about a position: setting it up, searching it, showing it. Needs numba."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 

@@ -18,7 +18,7 @@ def run_features(arguments: Sequence[str]) -> int:
         prog="merino features",
         description="Show a feature set: blocks, sizes, and which features are active on a board.",
         notes=f"Blocks are {', '.join([*blocks.BLOCKS, *blocks.KINGS])}, and KING[...] with a map; + joins sets, * "
-        f"multiplies them, and {features.MIRRORED}(...) keeps the own king on the left (docs/nets.md).",
+        f"multiplies them, and {features.MIRRORED}(...) keeps the friendly king on the left (docs/nets.md).",
         examples=(
             'merino features "ALL+H+V"',
             "merino features ALL+MB --time",

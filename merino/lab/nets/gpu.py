@@ -1,8 +1,8 @@
 """The error of a net over packed positions and its gradient, computed by an NVIDIA graphics card.
 
 It takes the place of `lab.nets.gradient.Gradient` for nets of one layer whose features are pieces on squares, by the
-place of the own king or not. Positions are copied to the card a portion at a time, 32 bytes each. A seed gives the same
-net each time; on processor and card, whose sums are rounded otherwise, two nets a little different.
+place of the friendly king or not. Positions are copied to the card a portion at a time, 32 bytes each. A seed gives
+the same net each time; on processor and card, whose sums are rounded otherwise, two nets a little different.
 """
 
 from typing import Any
@@ -107,7 +107,7 @@ def check_gpu(shape: network.Shape) -> Any:
     """What drives a card that can train nets of this shape; raises TrainingError if none can."""
     if shape.second or shape.piece_values or not features.is_by_piece_and_king(shape.feature_set):
         raise TrainingError(
-            "a graphics card trains nets of one layer that see pieces on squares, by the own king or not (as ALL, "
+            "a graphics card trains nets of one layer that see pieces on squares, by the friendly king or not (as ALL, "
             f"KING8*ALL, MIRRORED(...)), not {shape}"
         )
     from numba import cuda  # noqa: PLC0415 (it looks for a driver)
@@ -124,9 +124,9 @@ def check_gpu(shape: network.Shape) -> Any:
 
 
 def _rows_of(layout: Layout) -> np.ndarray:
-    """The features of a piece by its square and that of the own king, int32[64, 14, 64, terms], as the owner sees them.
+    """The features of a piece by its square and that of the friendly king, int32[64, 14, 64, terms].
 
-    In the order king, piece, square.
+    They are as the owner sees them, in the order king, piece, square.
     """
     found = []
     for term in layout.feature_set.terms:

@@ -43,7 +43,7 @@ def learn_scores(weights, gradient, error, records, places, rows, options, half)
     """Add the error over records[places] to error[0], and its gradient to `gradient`, unless that is empty.
 
     `records` is uint64[n, WORDS]. `rows`, int32[64, 14, 64, terms], are the features of a piece on a square by the
-    square of the own king; `options` is OPTIONS[1]; `half` is the largest power of two below the number of neurons.
+    square of the friendly king; `options` is OPTIONS[1]; `half` the largest power of two below the number of neurons.
     """
     active = cuda.shared.array((2, MAX_ACTIVE), int32)
     products = cuda.shared.array(MAX_NEURONS, float32)

@@ -51,7 +51,7 @@ SUPPORTED = (
         parse_shape("ALL mirrored -> 384 -> 1 x 8"),
         _LARGE_SHARE,
         "as good as 512 neurons with 182 million, and faster; a net trained further gains 20 +- 13 Elo by four groups "
-        "of squares of the own king",
+        "of squares of the friendly king",
         _GROWN,
     ),
     Supported(500_000_000, parse_shape("ALL mirrored -> 512 -> 1 x 8"), _LARGE_SHARE, "as other engines", _GROWN),
@@ -70,7 +70,7 @@ def supported_by(positions: int) -> Supported:
 def grown(shape: Shape, positions: int) -> Shape:
     """The shape of a net that is trained further on so many positions: its own, and what more they support.
 
-    That is what begins with its scores: outputs, and weights for groups of squares of the own king.
+    That is what begins with its scores: outputs, and weights for groups of squares of the friendly king.
     """
     row = supported_by(positions)
     if shape.second or shape.piece_values or not is_by_piece_and_king(shape.feature_set):

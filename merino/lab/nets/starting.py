@@ -33,7 +33,7 @@ def fault_of_part(known: network.Shape, wanted: network.Shape) -> str:
 def layers_of(start: network.Network, shape: network.Shape, seed: int) -> dict[str, np.ndarray]:
     """The weights of a net for a net of this shape, by the names of `Shape.layers`, with the same scores.
 
-    Features that the start has for all squares of the own king get its row for each group of squares, so that
+    Features that the start has for all squares of the friendly king get its row for each group of squares, so that
     `KING8*ALL` begins with the scores of `ALL`; features that it does not have get zeros. Where it has one output for
     some numbers of men, each of several begins as that. Neurons that it does not have begin with random weights by the
     seed, and count for nothing. On a mirrored board it begins with what the start knows of a king on the left. Raises
@@ -86,7 +86,7 @@ def _shared(wanted: features.FeatureSet, known: features.FeatureSet) -> list[tup
 def _strides_in(base: features.Summand, term: features.Summand, mirrors: bool) -> list[int] | None:
     """What the index of a feature of `term` counts for in that of `base`, factor by factor; 0 where `base` lacks it.
 
-    None if `base` lacks more than blocks of the own king, or has other ones. If `term` `mirrors`, `base` need not.
+    None if `base` lacks more than blocks of the friendly king, or has other ones. If `term` `mirrors`, `base` need not.
     """
     strides, left = [], list(base.factors)
     for block, _, is_mirrored in term.factors:
@@ -101,7 +101,7 @@ def _strides_in(base: features.Summand, term: features.Summand, mirrors: bool) -
 
 
 def _indices_by(term: features.Summand, base: features.Summand, mirrors: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The indices of the features of a term, and of those of `base`, the same but for blocks of the own king."""
+    """The indices of the features of a term, and of those of `base`, the same but for blocks of the friendly king."""
     strides = _strides_in(base, term, mirrors)
     assert strides is not None
     own, theirs = np.array(term.offset), np.array(base.offset)

@@ -38,8 +38,8 @@ class TrainRequest:
     note: Annotated[str | None, "note about the positions, stored in the net", of_net("TEXT")] = None
     start: Annotated[
         str | None,
-        "continue from this net, a file or a name in weights/; where features are multiplied with the own king, or "
-        "neurons or outputs added, the new net begins with its scores",
+        "continue from this net, a file or a name in weights/; where features are multiplied with the friendly king, "
+        "or neurons or outputs added, the new net begins with its scores",
         of_net("NET", default="random weights"),
     ] = None
     threads: Annotated[

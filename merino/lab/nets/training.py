@@ -95,7 +95,7 @@ ShareOfResult = Annotated[
 ]
 Power = Annotated[float, "exponent of the error; 2 is the squared error", above_zero("X")]
 OnCard = Annotated[
-    bool, "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not", training()
+    bool, "train on an NVIDIA graphics card: one layer, pieces on squares, by the friendly king or not", training()
 ]
 _EPOCHS = training("N", 1, default=f"{EPOCHS}, more if they are few; {FURTHER_EPOCHS} with --start")
 

@@ -158,5 +158,5 @@ def _parser() -> shared.Parser:
     add = parser.group(shared.OUTPUT).add_argument
     add("--pgn", metavar="FILE", type=shared.file_path, help="write the exercises as a study in PGN")
     add("--anki", metavar="FILE", type=shared.file_path, help="write them as cards for Anki")
-    shared.add_report(parser)
+    shared.add_report(parser, "with --list, print the exercises as a list of JSON objects")
     return parser

@@ -136,7 +136,8 @@ def spsa_parser() -> shared.Parser:
         "merino spsa replay mine.tune.npz --methods spsa,bspsa --plot course.svg",
     )
     again.add_argument("state", type=shared.file_path, metavar="STATE", help="the file of the tune")
-    options.add_options(again, Simulation, ("methods",))
+    sentence = f"{_SOME} (default: all)"
+    again.add_argument("--methods", type=_methods, default=tuple(METHODS), metavar="NAME,NAME", help=sentence)
     pictures.add_plot(again, "the course of the first method")
 
     sentence = "Play many values of one weight or search parameter against a fixed one: Elo by value, and its optima."
@@ -273,16 +274,15 @@ def _tune(args: argparse.Namespace) -> int:
 def _replay(args: argparse.Namespace) -> int:
     """Print the result of each method on the games of a tune."""
     tune = load_tune(args.state)
-    names = options.given(vars(args), Simulation, ("methods",)).get("methods", tuple(METHODS))
     shared.check_apart([args.plot], [args.state])
     pictures.check_picture(args.plot)
-    for name in names:
+    for name in args.methods:
         settings = tune.configuration.settings(METHODS[name])
         _, state = deque(tuning.replay(tune, settings), maxlen=1)[0]  # the last one
         lines = tuning.value_table(tune.configuration.parameters, settings, state)
         print("\n".join([f"{name} after {counted(len(tune.done) - tune.lost, 'pair')}:", *lines]), flush=True)
     if args.plot:
-        pictures.write_picture(args.plot, tuning.draw(tune, METHODS[names[0]], pictures.ending_of(args.plot)))
+        pictures.write_picture(args.plot, tuning.draw(tune, METHODS[args.methods[0]], pictures.ending_of(args.plot)))
     return 0
 
 

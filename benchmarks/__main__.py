@@ -3,8 +3,6 @@
 CPU time where nothing waits, as medians of rounds in turns, so that a busy minute hits all works of a section alike.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

@@ -1,7 +1,5 @@
 """What axe-core, the checker of accessible pages, finds wrong with the explorer's page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from axe_core_python.base import AXE_SCRIPT

@@ -1,7 +1,5 @@
 """A `RemoteExecutor` without a cluster: what is sent is pickled, as for another process, and done by threads here."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Endgame tables made up for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import chess

@@ -1,7 +1,5 @@
 """The results of long runs, kept in a file after each, so that a run may be resumed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -3,8 +3,6 @@
 It is here to hold the contract of `eval.evaluation`: nothing in search, matches or tuning knows of it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Changes of valid files, drawn by Hypothesis: of bytes, of words, and of the structure behind a right checksum."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

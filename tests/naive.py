@@ -12,6 +12,7 @@ from typing import NamedTuple
 import chess
 
 FULL_SET = 32
+Passed = Callable[[chess.Board, chess.Color], list[chess.Square]]  # which pawns are passed
 UNITS = {chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 10}
 
 FULL_CENTER = {"d4", "e4", "d5", "e5", "d6", "e6"}
@@ -135,13 +136,13 @@ def pawn_passed_king_distance(board: chess.Board, colour: chess.Color) -> float:
     return sum(chess.square_distance(step_ahead(colour, pawn), king) for pawn in passed_pawns(board, colour))
 
 
-def pawn_passed_square(board: chess.Board, colour: chess.Color) -> float:
+def pawn_passed_square(board: chess.Board, colour: chess.Color, passed: Passed = passed_pawns) -> float:
     """The sixths of its rank of each passed pawn that the enemy king, who has no pieces left, cannot catch."""
     if units(board, not colour) != 0:
         return 0
     king = board.king(not colour)
     total = 0.0
-    for pawn in passed_pawns(board, colour):
+    for pawn in passed(board, colour):
         rank = rank_for(colour, pawn) - (0 if board.turn == colour else 1)
         files_apart = abs(chess.square_file(pawn) - chess.square_file(king))
         is_inside = files_apart <= 7 - rank and rank <= rank_for(colour, king) <= 7
@@ -208,10 +209,10 @@ def rook_mobility(board: chess.Board, colour: chess.Color) -> float:
     return total
 
 
-def queen_king_tropism(board: chess.Board, colour: chess.Color) -> float:
-    """The curve of each queen's distance to the enemy king."""
+def queen_king_tropism(board: chess.Board, colour: chess.Color, near: int = 2) -> float:
+    """The curve of each queen's distance to the enemy king, from 7 steps to `near`."""
     king, queens = board.king(not colour), squares_of(board, colour, chess.QUEEN)
-    return sum(parabola(chess.square_distance(queen, king), (7, 0), (2, 1)) for queen in queens)
+    return sum(parabola(chess.square_distance(queen, king), (7, 0), (near, 1)) for queen in queens)
 
 
 def king_exposed(board: chess.Board, colour: chess.Color) -> float:

@@ -7,13 +7,13 @@ the side in question. `TERMS` lists them in the order of the set.
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import chess
 
 from tests import naive
-from tests.naive import Term, name_for, parabola, rank_for, squares_of, step_ahead, units
+from tests.naive import Term, name_for, rank_for, squares_of, step_ahead
 
 MINORS = (chess.KNIGHT, chess.BISHOP)
 PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
@@ -243,18 +243,6 @@ def passed_rook(board: chess.Board, colour: Side) -> float:
     return sum(bool(rooks.intersection(behind(colour, pawn))) for pawn in passed(board, colour))
 
 
-def passed_square(board: chess.Board, colour: Side) -> float:
-    if units(board, not colour):
-        return 0.0
-    total, king = 0.0, board.king(not colour)
-    for pawn in passed(board, colour):
-        rank = rank_for(colour, pawn) - (board.turn != colour)
-        files = abs(chess.square_file(pawn) - chess.square_file(king))
-        if files > 7 - rank or rank_for(colour, king) < rank:
-            total += rank / 6
-    return total
-
-
 # Pieces
 
 
@@ -286,10 +274,6 @@ def minor_behind_pawn(board: chess.Board, colour: Side) -> float:
 def inner(colour: Side, squares: Iterable[Square]) -> list[Square]:
     """The squares that are not on the last rank, which has none ahead."""
     return [square for square in squares if rank_for(colour, square) < 7]
-
-
-def rook_on_seventh(board: chess.Board, colour: Side) -> float:
-    return sum(rank_for(colour, rook) == 6 for rook in board.pieces(chess.ROOK, colour))
 
 
 def rook_open(board: chess.Board, colour: Side) -> float:
@@ -412,13 +396,6 @@ def king_attack(board: chess.Board, colour: Side) -> list[str]:
     return [str(min(30, int(units)) // 3 * 3)]
 
 
-def queen_tropism(board: chess.Board, colour: Side) -> float:
-    king = board.king(not colour)
-    return sum(
-        parabola(chess.square_distance(queen, king), (7, 0), (1, 1)) for queen in board.pieces(chess.QUEEN, colour)
-    )
-
-
 def near_files(board: chess.Board, colour: Side) -> list[int]:
     """The files of a king and the adjacent files."""
     file = chess.square_file(board.king(colour))
@@ -516,14 +493,14 @@ TERMS: dict[str, Term | Table] = {
         PassedEnemyKing=lambda board, colour: by_steps(board, colour, not colour),
         PassedOwnKing=lambda board, colour: by_steps(board, colour, colour),
     ),
-    **_terms(_PASSED, PassedRook=passed_rook, PassedSquare=passed_square),
+    **_terms(_PASSED, PassedRook=passed_rook, PassedSquare=partial(naive.pawn_passed_square, passed=passed)),
     **_terms(
         _CONTROL,
         KnightOutpost=knight_outpost,
         KnightReach=knight_reach,
         BishopOutpost=bishop_outpost,
         MinorBehindPawn=minor_behind_pawn,
-        Rook7th=rook_on_seventh,
+        Rook7th=naive.rook_seventh,
         RookOpen=rook_open,
         RookHalfOpen=rook_half_open,
     ),
@@ -548,7 +525,7 @@ TERMS: dict[str, Term | Table] = {
         SafeQueenCheck=of_kind(safe_checks, chess.QUEEN),
     ),
     **_tables(_SAFETY, KingAttack=king_attack),
-    **_terms(_SAFETY, QueenTropism=queen_tropism),
+    **_terms(_SAFETY, QueenTropism=partial(naive.queen_king_tropism, near=1)),
     **_tables(_SAFETY, KingShelter=king_shelter, KingStorm=king_storm),
     **_terms(_SAFETY, KingFlank=king_flank),
 }

@@ -1,7 +1,5 @@
 """Pipes for tests: to read from, with a name among what is no file, and a mark for tests of those."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Rows for tests of the learner: made up to a known truth, or of the games that come with Merino."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Weights that come with Merino, for tests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from merino.eval.linear.registry import TERMS

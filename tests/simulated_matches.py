@@ -3,8 +3,6 @@
 The statistics see only the counts of the pairs, not the distribution of known strength that the pairs are drawn from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ second in plain Python for each thousand nodes. Where the change is meant, `pyth
 numbers to put here.
 """
 
-from __future__ import annotations
-
 import random
 
 import chess

@@ -1,7 +1,5 @@
 """The options of all commands: help, examples, one meaning for one name, older spellings, suggestions."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from functools import cache

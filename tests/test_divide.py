@@ -1,7 +1,5 @@
 """The divide comes in the order of Stockfish's generator: moves as `go perft 1` of Stockfish 15.1 prints them."""
 
-from __future__ import annotations
-
 import pytest
 
 from merino.core.board.game import Position

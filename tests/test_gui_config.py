@@ -1,7 +1,5 @@
 """`merino gui-config`: what it prints can be read by the program it is for, and names a command that is there."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import sys

@@ -1,7 +1,5 @@
 """The windows of iterative deepening: around the last score, and wider on the side where the score fell out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -29,7 +29,6 @@ from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.lab.plots import draw
 from merino.learn.improve import rounds
 from merino.learn.request import Events, LearnError, TrainingError
-from merino.match.games import MatchError
 from tests.fake_remote import FakeRemote
 from tests.nights import night_of
 from tests.runs import dies_at, proving, settled
@@ -262,11 +261,6 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(tmp_path, mon
     assert len(ran(tmp_path / "run").state.rounds) == 2
 
 
-def test_nothing_knows_the_pieces_alone() -> None:
-    weights = night.nothing().weights
-    assert weights[:5].tolist() == [100, 300, 300, 500, 900] and not weights[5:].any()
-
-
 @pytest.mark.parametrize(
     ("positions", "best", "learned", "hidden", "continued"),
     [
@@ -358,10 +352,6 @@ def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: P
         with pytest.raises(LearnError, match=fault):
             ran(tmp_path / "run", start, **changes)
     assert ran(tmp_path / "run", None, generations=0).state.is_from_nothing  # it keeps its start
-    path = tmp_path / "run" / "night.json"
-    path.write_bytes(sealed.as_json(sealed.from_json(path.read_bytes(), "it") | {"version": "9.1"}))
-    with pytest.raises(LearnError, match="another version"):
-        ran(tmp_path / "run")
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="all names of files are text there")
@@ -464,10 +454,6 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
                 command.CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"
             ):
                 night_command.run_night(words)
-    with monkeypatch.context() as patch:
-        patch.setattr(rounds, "play_games", Mock(side_effect=MatchError("the match broke off")))
-        with pytest.raises(MatchError, match="the match broke off"):
-            night_command.run_night([*words[:-1], str(tmp_path / "other")])
     assert night_command.run_night(words) == 0
 
 
@@ -475,10 +461,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
     ("words", "fault"),
     [
         ([], "give --hours H or --generations N"),
-        (["--hours", "0"], "not a number of hours above 0"),
-        (["--generations", "1", "--games", "0"], "--games"),
         (["--generations", "1", "--blend", "2"], "from 0 to 1"),
-        (["--generations", "1", "--sprt", "5", "0"], "elo0 below elo1"),
         (["--generations", "1", "--sprt", "0", "300"], "'300' is not a number from -200 to 200"),
         (["--generations", "1", "--from", "nowhere.net"], "there is no net 'nowhere.net'"),
         (["--generations", "1", "--cluster", "local:2", "--concurrency", "2"], "not allowed with argument"),

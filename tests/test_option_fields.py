@@ -1,7 +1,5 @@
 """Options that are fields of a dataclass: parser, help and checks come from the field."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated

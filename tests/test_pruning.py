@@ -1,7 +1,5 @@
 """What single positions show of a node: pruning where it proves something, and only there; known wins; the last ply."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

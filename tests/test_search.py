@@ -165,15 +165,6 @@ def test_an_interrupted_search_is_not_left_running(monkeypatch: pytest.MonkeyPat
     assert not searcher.searching
 
 
-@pytest.mark.parametrize(
-    ("fen", "score"), [("7k/6Q1/5K2/8/8/8/8/8 b - - 0 1", "mate 0"), ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "cp 0")]
-)
-def test_a_root_without_a_move_is_mate_or_stalemate(searcher: Searcher, fen: str, score: str) -> None:
-    lines: list[Line] = []
-    assert searcher.search(Position(fen), Limits(depth=3), lines.append).best is None
-    assert [(line.depth, line.score.uci()) for line in lines] == [(0, score)]
-
-
 def test_the_stronger_side_avoids_a_repetition(searcher: Searcher) -> None:
     position = Position("6k1/5ppp/8/8/8/8/5PPP/Q5K1 w - - 0 1")
     position.push_all(["a1b1", "g8h8", "b1a1", "h8g8", "a1b1", "g8h8", "b1a1", "h8g8"])
@@ -197,10 +188,6 @@ def test_fifty_moves_and_perpetual_check_draw_and_a_mate_on_the_hundredth_ply_co
     assert line_of(searcher, fen, limits).score.uci() == score
 
 
-def test_go_mate_ends_without_a_mate(searcher: Searcher) -> None:
-    assert line_of(searcher, "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", Limits(mate=1)).score.mate is None
-
-
 def test_a_move_that_leaves_a_bare_king_without_one_is_no_mate(searcher: Searcher) -> None:
     """Qb6 is a stalemate, and there is no mate with this move."""
     result = searcher.search(position := Position("k7/8/8/1Q6/8/8/8/7K w - - 0 1"), Limits(depth=2))
@@ -221,22 +208,6 @@ def test_a_lone_piece_walks_into_no_mate_in_one_by_another(searcher: Searcher, f
     position.push(searcher.search(position, Limits(depth=6)).best)
     board = chess.Board(position.fen())
     assert not [move for move in board.legal_moves if after(board, move).is_checkmate()]
-
-
-def test_the_same_search_gives_the_same_tree() -> None:
-    first, second = (bench.run_bench(lambda text: None, depth=7)[0] for _ in range(2))
-    assert first == second > 1000
-
-
-def test_every_reported_line_is_legal_and_starts_with_the_best_move(searcher: Searcher) -> None:
-    for fen in bench.POSITIONS[:4]:
-        lines: list[Line] = []
-        result = searcher.search(Position(fen), Limits(depth=9), lines.append)
-        for line in lines:
-            Position(fen).push_all([move.uci() for move in line.pv])
-        assert [line.depth for line in lines if not line.bound][:9] == list(range(1, 10))
-        assert lines[-1].pv[0] == result.best
-        assert result.ponder is None or result.ponder == lines[-1].pv[1]
 
 
 def test_the_first_line_is_the_best(searcher: Searcher) -> None:
@@ -323,42 +294,6 @@ def test_a_search_move_that_is_given_often_is_one_move(searcher: Searcher, times
     assert len(position.legal_moves) == 20
     assert searcher.search(position, Limits(depth=3, search_moves=[move] * times), lines.append).best == move
     assert {line.pv[0] for line in lines} == {move}
-
-
-def test_a_search_on_the_clock_ends_by_itself(searcher: Searcher) -> None:
-    done, began = threading.Event(), time.perf_counter()
-    searcher.start(Position(), Limits(movetime=300), lambda line: None, lambda result: done.set())
-    try:
-        assert done.wait(20) and 0.15 < time.perf_counter() - began < 1.0
-    finally:
-        searcher.stop()
-
-
-def test_an_infinite_search_waits_for_stop_even_with_a_mate(searcher: Searcher) -> None:
-    done = threading.Event()
-    position = Position("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1")
-    searcher.start(position, Limits(infinite=True), lambda line: None, lambda result: done.set())
-    assert not done.wait(0.5)
-    searcher.stop()
-    assert done.wait(2)
-
-
-def test_a_stop_right_after_the_start_is_not_lost(searcher: Searcher) -> None:
-    for _ in range(20):
-        results: list[SearchResult] = []
-        searcher.start(Position(), Limits(infinite=True), lambda line: None, results.append)
-        searcher.stop()
-        searcher.wait()
-        assert [result.best is not None for result in results] == [True]
-
-
-def test_pondering_goes_on_under_the_clock_after_the_hit(searcher: Searcher) -> None:
-    done = threading.Event()
-    limits = Limits(time=(2000, 2000), ponder=True)
-    searcher.start(Position(), limits, lambda line: None, lambda result: done.set())
-    assert not done.wait(0.4)
-    searcher.ponder_hit()
-    assert done.wait(2)
 
 
 def test_a_search_that_has_had_its_time_moves_at_once_after_the_hit(searcher: Searcher) -> None:
@@ -451,12 +386,6 @@ def test_threads_share_the_work(searcher: Searcher) -> None:
     pair = Searcher(hash_mb=16, threads=2)
     line_of(pair, "startpos", Limits(depth=9))
     assert all(worker.nodes > 100 for worker in pair._workers)
-
-
-def test_a_forced_reply_on_the_clock_comes_at_once(searcher: Searcher) -> None:
-    began = time.perf_counter()
-    assert searcher.search("k7/8/8/8/8/8/1q6/K7 w - - 0 1", Limits(time=(60000, 60000))).best is not None
-    assert time.perf_counter() - began < 0.5
 
 
 ROUND_VALUES = (100, 400, 400, 600, 1200)

@@ -1,7 +1,5 @@
 """The exchange: against a recursion that plays it out on a board of python-chess, one piece after another."""
 
-from __future__ import annotations
-
 import random
 
 import chess

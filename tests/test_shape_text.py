@@ -1,7 +1,5 @@
 """The shape of a net as one expression, read and written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

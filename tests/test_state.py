@@ -1,7 +1,5 @@
 """The search record: nothing of an earlier game or root is left where it must not be."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from merino.core.board.game import Position

@@ -1,7 +1,5 @@
 """Endgame tables in the search: which positions it asks about, what it makes of the answers, and of faults."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

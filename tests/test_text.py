@@ -1,7 +1,5 @@
 """Words of a command line: as in a shell, with the paths of Windows whole."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 

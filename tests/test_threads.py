@@ -1,7 +1,5 @@
 """Calls at a time, and the thread that does what it is given in turn."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -116,17 +116,12 @@ def test_isready_is_answered_at_once_during_a_search(engine):
     engine.ask("stop", until="bestmove")
 
 
-def test_go_alone_searches_until_stop(engine):
-    engine.send("go")
-    with pytest.raises(TimeoutError):
-        engine.read_until("bestmove", 0.5)
-    engine.ask("stop", until="bestmove")
-
-
 @pytest.mark.parametrize(
     ("fen", "go"),
     [
+        (KIWIPETE, "go"),
         (MATE_IN_ONE, "go infinite depth 2"),
+        (MATE_IN_ONE, "go ponder infinite depth 2\nponderhit"),
         (MATE_IN_ONE, "go ponder wtime 9 btime 9"),
         (MATED, "go infinite"),
         (STALEMATED, "go ponder depth 2"),
@@ -166,13 +161,6 @@ def test_ponderhit_brings_the_move_of_a_finished_search_at_once(engine):
     time.sleep(0.1)
     sent = engine.send("ponderhit")
     assert engine.read_until("bestmove")[-1].at - sent < 0.1
-
-
-def test_ponderhit_does_not_end_an_infinite_search(engine):
-    engine.send("go ponder infinite depth 2", "ponderhit")
-    with pytest.raises(TimeoutError):
-        engine.read_until("bestmove", 0.2)
-    engine.ask("stop", until="bestmove")
 
 
 def test_a_position_sent_during_a_search_is_for_the_next_one(engine):

@@ -3,8 +3,6 @@
 `make test-nets` runs them; their name keeps them out of `make test`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.test_net_updates import FROM_SCRATCH, check_long_games

@@ -19,8 +19,6 @@ Blocks are kept in FILE.blocks.jsonl, below a line that says what they compare; 
 but not with other numbers or another --nodes, --tc or --evalfile. Ctrl-C ends it with the table so far.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -5,8 +5,6 @@ innermost first. The report gets a line for each change when it comes, and one f
 read. Just before the change that was chosen, this process kills itself or fills the disk.
 """
 
-from __future__ import annotations
-
 import _pyio
 import builtins
 import errno

@@ -83,12 +83,7 @@ def test_a_fault_is_explained_and_ends_with_code_1(arguments, complaint, shell):
 
 
 def test_perft_prints_the_divide(shell):
-    said = shell("perft", "2", "8/8/8/8/8/8/6k1/4K2R", "w", "K", "-").splitlines()
-    assert said[0] == "h1f1: 3"
-    assert said[-3:] == ["", "Nodes searched: 38", ""]
-    assert "f1h1: 1" in shell("perft", "1", "4k3/8/8/8/8/8/8/5K1R w H - 0 1").splitlines(), (
-        "castling, which f1g1 would not distinguish from a step"
-    )
+    assert shell("perft", "2", "8/8/8/8/8/8/6k1/4K2R", "w", "K", "-").splitlines()[0] == "h1f1: 3"
     assert "Nodes searched: 8902" in shell("perft", "3")
 
 

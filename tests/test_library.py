@@ -103,13 +103,6 @@ def test_evaluations_are_from_whites_view_whoever_is_to_move():
     assert merino.evaluate(merino.Position(fens[1])) == black
 
 
-def test_an_evaluation_is_found_by_path_by_name_or_not_at_all(tmp_path):
-    assert merino.load_evaluation(ROOT / "weights" / "greko2015-after-training.txt").has_terms
-    assert not merino.load_evaluation("gen1").has_terms
-    with pytest.raises(merino.EvaluationError, match="no-such"):
-        merino.load_evaluation(tmp_path / "no-such.txt")
-
-
 def test_a_fen_that_needs_chess960_is_one_of_chess960():
     fen = "4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1"
     for position in (fen, merino.Position(fen)):
@@ -191,6 +184,7 @@ USELESS = [
     ("learn_weights(3)", "files must be the path of a file or a sequence of them, not 3"),
     ("learn_weights('games.pgn', settings=3)", "settings must be Settings or None, not 3"),
     ("learn_weights('games.pgn', concurrency=0)", "concurrency must be a whole number from 1 to 1024, not 0"),
+    ("play_match('nobody.txt')", "'nobody.txt' is neither a weights file nor a program"),
     ("play_match(3)", "each player must be a text as for 'merino match', or a player, not 3"),
     ("play_match('default', games=0)", "games must be a whole number from 1 to 1000000000, not 0"),
     ("searcher.search('startpos', Limits(depth=1), 3)", "on_line must be a function that takes a Line, or None, not 3"),
@@ -386,8 +380,3 @@ def test_a_match_by_default_has_a_limit_and_a_margin_and_takes_numbers_of_numpy(
     assert {config.margin for config in played} == {DEFAULT_MARGIN_MS}
     assert [config.identity()["effort"]["movetime"] for config in played] == [None, None, 50]
     assert played[0].identity()["seed"] == 3
-
-
-def test_a_player_that_is_none_is_refused_before_the_match():
-    with pytest.raises(merino.MerinoError, match="nobody"):
-        merino.play_match("nobody.txt")

@@ -70,10 +70,10 @@ class Installed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built from a clean copy of the checkout."""
+    """The wheel, built from the part of the checkout that Docker is given."""
     source, target = tmp_path_factory.mktemp("source") / "merino", tmp_path_factory.mktemp("wheel")
-    leftovers = (".*", "build", "dist", "*.egg-info", "__pycache__")
-    shutil.copytree(ROOT, source, symlinks=True, ignore=shutil.ignore_patterns(*leftovers))
+    for name in re.findall("^!(.+)", (ROOT / ".dockerignore").read_text(), re.MULTILINE):
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, source / name)
     code = source / "build" / "code" / "cache" / CODE
     code.parent.mkdir(parents=True)
     code.write_bytes(b"compiled")

@@ -141,6 +141,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(shell) -> None:
     ("words", "said"),
     [
         (["spsa", "tnue"], "'tnue' is not one of simulate, tune, replay, scan, plan; did you mean 'tune'?"),
+        (["spsa", "replay", "x.npz", "--methods", "spas"], "argument --methods: there is no method 'spas' among"),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
         (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=CP, found 'movecont=3 "),

@@ -149,12 +149,9 @@ def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
     return _numbers(words, lambda value: low <= value <= high)
 
 
-def cluster_address(text: str) -> Any:
-    """A type of option: the address of a cluster."""
-    try:
-        return command.loaded(command.LAB_ADDRESS).read(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+def of(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A type of option: what `read` makes of a text; its ValueError says what is wrong."""
+    return options.OptionField("", str, False, "", options.Option(read=read), None).of_text
 
 
 def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
@@ -173,6 +170,7 @@ def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str],
 
 
 positive, natural = whole(1), whole(0)
+cluster_address = of(lambda text: command.loaded(command.LAB_ADDRESS).read(text))
 any_number = _numbers("", lambda value: value > float("-inf"))
 number_above_zero = _numbers("above 0", lambda value: value > 0)
 hours = _numbers("of hours above 0", lambda value: 0 < value < 1e6)

@@ -137,7 +137,9 @@ def spsa_parser() -> shared.Parser:
     )
     again.add_argument("state", type=shared.file_path, metavar="STATE", help="the file of the tune")
     sentence = f"{_SOME} (default: all)"
-    again.add_argument("--methods", type=_methods, default=tuple(METHODS), metavar="NAME,NAME", help=sentence)
+    again.add_argument(
+        "--methods", type=shared.of(_methods), default=tuple(METHODS), metavar="NAME,NAME", help=sentence
+    )
     pictures.add_plot(again, "the course of the first method")
 
     sentence = "Play many values of one weight or search parameter against a fixed one: Elo by value, and its optima."

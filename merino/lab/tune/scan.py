@@ -194,9 +194,11 @@ def add_scan(parser: shared.Parser) -> None:
     """The options of the command."""
     parser.add_argument("name", metavar="NAME", help="a weight, or a parameter of the search")
     sentence = f"values to play (default: {DEFAULT_POINTS} between the bounds)"
-    parser.add_argument("--values", type=_wholes, metavar="V,V", help=sentence)
+    parser.add_argument(
+        "--values", type=shared.of(lambda text: [*map(whole_in, text.split(","))]), metavar="V,V", help=sentence
+    )
     sentence = "value that all others play against (default: the one in use)"
-    parser.add_argument("--against", type=_whole, metavar="V", help=sentence)
+    parser.add_argument("--against", type=shared.of(whole_in), metavar="V", help=sentence)
     games.add_game_options(parser, DEFAULT_GAMES)
     shared.add_evaluation(parser)
     shared.add_state(parser, "FOLDER")
@@ -231,14 +233,3 @@ def run(args: argparse.Namespace) -> int:
     text = json.dumps(scan_json(found, conditions)) if args.json else "\n".join([*scan_table(found), found.verdict])
     print(text)
     return games.ended(args, found.interrupted, found.fault)
-
-
-def _whole(text: str) -> int:
-    try:
-        return whole_in(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _wholes(text: str) -> list[int]:
-    return [_whole(part) for part in text.split(",")]

@@ -128,7 +128,7 @@ class Tried:
     elo_error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Summary:
     """The results of a run, for people and programs. `target` describes in words what the errors are measured against.
 
@@ -159,8 +159,8 @@ class Summary:
     interrupted: bool
     method: str
     target: str
-    seconds: float
-    reading_seconds: float
+    seconds: float = 0.0
+    reading_seconds: float = 0.0
     weights: tuple[WeightLine, ...]
     verdict: str = ""
     written: str | None = None
@@ -449,8 +449,6 @@ def summarise(
         interrupted=learned.interrupted,
         method=settings.method,
         target=settings.target.describe(),
-        seconds=0.0,
-        reading_seconds=0.0,
         weights=tuple(_lines(sample, learned, terms)),
     )
 

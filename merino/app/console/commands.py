@@ -3,7 +3,7 @@
 import random
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from merino.engine.report import text as report_text
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weights
-from merino.eval.evaluation import EvaluationError
+from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, SAVED, active_file
 from merino.formats import pgn_games, pgn_parts, sources
@@ -297,9 +297,7 @@ def moves(session: Session, arguments: str) -> None:
     `moves -h` lists all options.
     """
     if arguments:
-        from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
-
-        explaining.at_console(session, "moves", words_in(arguments))
+        _explain(session, "moves", words_in(arguments))
         return
     names = sorted(san.san_moves(session.position, session.position.legal_moves))
     text = f"{counted(len(names), 'move')}: {' '.join(names)}" if names else "There is no legal move."
@@ -470,6 +468,13 @@ def _nth_game(source: sources.Source, number: int) -> tuple[games.Loaded | None,
     return None, count
 
 
+def _explain(session: Session, asked: str, words: Sequence[str] = (), evaluation: Evaluation | None = None) -> None:
+    """Carry out a command of `explaining`, which is imported when it is first needed."""
+    from merino.app.console import explaining  # noqa: PLC0415
+
+    explaining.at_console(session, asked, words, evaluation)
+
+
 @command("eval", Section.EXPLAIN, "[FILE] [HOW ...]")
 def evaluation(session: Session, arguments: str) -> None:
     """Say who is better by a short search, and show the value of each term for each side before any move.
@@ -478,12 +483,10 @@ def evaluation(session: Session, arguments: str) -> None:
     the terms that come nearest to it. `eval sort` puts the largest terms first, `eval groups` shows the groups only,
     `eval hide-zero` leaves out terms that make no difference, `eval static` does not search, `eval json` prints JSON.
     """
-    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
-
     words = arguments.split()
     name = " ".join(word for word in words if word not in EVAL_OPTIONS)
     chosen = load_evaluation(file_path(name)) if name else session.runtime.evaluation
-    explaining.at_console(session, "explain", [f"--{word}" for word in words if word in EVAL_OPTIONS], chosen)
+    _explain(session, "explain", [f"--{word}" for word in words if word in EVAL_OPTIONS], chosen)
 
 
 @command("pieces", Section.EXPLAIN, "[SQUARE]")
@@ -519,9 +522,7 @@ def explain_move(session: Session, arguments: str) -> None:
     explains that position. `explain Nf3 --shapley` shows what each piece gains and loses; `explain -h` lists all
     options.
     """
-    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
-
-    explaining.at_console(session, "explain", words_in(arguments))
+    _explain(session, "explain", words_in(arguments))
 
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
@@ -531,17 +532,13 @@ def compare(session: Session, arguments: str) -> None:
     `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves under each.
     `compare -h` lists all options.
     """
-    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
-
-    explaining.at_console(session, "compare", words_in(arguments))
+    _explain(session, "compare", words_in(arguments))
 
 
 @command("threat", Section.EXPLAIN)
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move, by a short search."""
-    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
-
-    explaining.at_console(session, "threat", ())
+    _explain(session, "threat")
 
 
 @command("see", Section.EXPLAIN, "MOVE")

@@ -103,24 +103,18 @@ def _ask(exercise: drill.Exercise, judge: Callable[[], Judge]) -> bool | None:
         elif text in ("show", "skip", "?"):
             break
         else:
-            reply = _reply(exercise, text, judge)
-            if reply is not None and reply.is_right:
+            try:
+                reply = drill.reply_to(exercise, text, judge())
+            except MoveRejected as error:
+                print(f"{error} ({_HELP})")
+                continue
+            if reply.is_right:
                 print("Right." if tries == 0 else "Correct this time.")
                 return tries == 0
-            if reply is not None:
-                tries += 1
-                print(f"{reply.sentence}{' Try again.' if tries < drill.ATTEMPTS else ''}")
+            tries += 1
+            print(f"{reply.sentence}{' Try again.' if tries < drill.ATTEMPTS else ''}")
     print(f"The move is {exercise.number}{exercise.solution}.")
     return False
-
-
-def _reply(exercise: drill.Exercise, text: str, judge: Callable[[], Judge]) -> drill.Reply | None:
-    """What is said of a move; None if it is none, with a word about it."""
-    try:
-        return drill.reply_to(exercise, text, judge())
-    except MoveRejected as error:
-        print(f"{error} ({_HELP})")
-        return None
 
 
 def _answer() -> str | None:

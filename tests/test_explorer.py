@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 from urllib.parse import quote
 
@@ -1186,9 +1186,10 @@ def test_an_engine_that_ends_is_named_and_one_that_ended_idle_is_started_again(
         *found, last = done(judged, "annotate", fen=Position().fen(), moves=moves, nodes=100)
         assert [move["ply"] for move in found] == [1] and last["error"].startswith("judge 'Fake' has ended")
         assert done(judged, "search", fen=Position().fen(), nodes=100)[-1]["best"] == "a2a3"
-        with named.borrowed() as one, named.borrowed() as other:
-            for engine in (one, other):
-                engine.close()  # as one that ends while it is idle
+        with named.borrowed() as lent:
+            protocol = cast(Any, lent.close).__self__._protocol
+            protocol.loop.call_soon_threadsafe(time.sleep, 0.5)  # for which nobody learns of its end
+            protocol.transport.kill()
         assert done(judged, "search", fen=Position().fen(), nodes=100)[-1]["best"] == "a2a3"
     named.close()
     assert not recwarn.list

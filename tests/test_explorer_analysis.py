@@ -40,7 +40,6 @@ SCORED = """
     const score = { cp: arguments[2], mate: null, text: `${arguments[2] / 100}`, expected_score: arguments[1] };
     window.hear({ type: "line", number: 1, depth: 14, nps: 1, score, moves: [arguments[0]], names: [arguments[0]] });
 """
-MATE_IN_LINE = "f2f3 e7e5 g2g4 d8h4"
 SPANISH = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6"  # as many moves as are shown
 
 
@@ -70,15 +69,16 @@ def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
     page.choose("#analysis-lines", 4)
     page.open(at(MIDDLEGAME))  # where their number is kept
     page.until(lambda: len(page.all(LINES)) == 4 and depth(page) > 2)
-    height = "return document.getElementById('lines-by').getBoundingClientRect().height"
-    reached, high = depth(page), page.run(height)
+    below = "return document.getElementById('tabs').getBoundingClientRect().top"
+    reached, top = depth(page), page.run(below)
     page.until(lambda: depth(page) > reached + 2)
-    assert page.run(height) == high, "what stands below stays where it is"
-    assert "nodes a second" in page.text("#analysis-status")
+    assert "nodes/s" in page.text("#analysis-status")
     moves = first_moves(page)
     assert len(set(moves)) == 4 and all(chess.Board(MIDDLEGAME).parse_san(san) for san in moves)
     page.until(lambda: page.text(f"{LINES} .line-score") == page.text("#score"))
     assert re.fullmatch(r"\d+%", page.text(f"{LINES} .line-share"))
+    page.store("module.play('f3e5')", until=["Ne5"])
+    assert page.run(below) == top, "what stands below stays where it is, also while no line is known"
     page.click("#analysis-switch")
     page.open(at(MIDDLEGAME))
     assert page.text("#analysis-status") == "off" and not page.all(LINES)
@@ -87,7 +87,7 @@ def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
 def test_the_reasons_of_a_line_are_those_of_its_shown_moves(page: Page) -> None:
     page.stand_in("/ws/search")
     page.click("#analysis-switch", until=lambda: page.run("return window.sent.length"))
-    page.run(FIND, MATE_IN_LINE)
+    page.run(FIND, "f2f3 e7e5 g2g4 d8h4")
     page.until(lambda: page.text(f"{LINES} .line-reasons") == "2...Qh4 is mate.")
     page.run(FIND, f"{SPANISH} c2c3", f"{SPANISH} h2h3")
     page.until(lambda: not any(row.text for row in page.all(f"{LINES} .line-reasons")))
@@ -426,13 +426,12 @@ def test_a_move_has_one_number_wherever_it_is_shown(page: Page) -> None:
 
 
 def test_each_panel_says_what_it_waits_for(page: Page) -> None:
-    page.until(lambda: page.pieces)
     page.run(HOLD, "/api/compare")
     page.run("document.documentElement.style.setProperty('--compiling', '\": compiling\"')")
     page.tab("compare")
     said = "return getComputedStyle(document.getElementById('compare-found'), '::before').content"
-    page.until(lambda: "Waiting for the comparison" in page.run(said) or page.text("#compare-found"))
-    assert "Comparing with" in page.text("#compare-found") or ": compiling" in page.run(said)
+    page.until(lambda: "Waiting for the comparison" in page.run(said) and ": compiling" in page.run(said))
+    assert page.text("#compare-second option:checked") == "full", "what is chosen is seen before the answer"
 
 
 def test_a_decided_game_shows_its_result(page: Page) -> None:

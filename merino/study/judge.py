@@ -176,12 +176,13 @@ def by_search(
     **settings: Any,
 ) -> Judge:
     """The judge that a searcher with this evaluation is; `settings` are those of `analyser.analyser`."""
+    identity = json.dumps(evaluation.identity, sort_keys=True).encode()
     return Judge(
         name,
         analyser.analyser(searcher, gives_up=True, **settings),
         lambda score: analyser.expected_of(score, evaluation),
         narrator or families.default(),
-        f"{_digest(evaluation.identity)}, K {evaluation.k:g}",
+        f"{hashlib.sha256(identity).hexdigest()[:16]}, K {evaluation.k:g}",
         f"K {evaluation.k:g}",
         BY_RESULT,
         new_game=searcher.clear,
@@ -233,10 +234,6 @@ def lengthened(limits: Limits, times: int, plies: int) -> Limits:
 def stage_of(position: Position) -> float:
     """The stage of a position, from 0 in endings to 1 with all pieces."""
     return material.game_stage(position.record)[1]
-
-
-def _digest(identity: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class _EngineScore(Score):
@@ -304,6 +301,7 @@ class _UciJudge:
         asked = replace(player, threads=player.threads or (threads if threads > 1 else None))
         try:
             self._engine = engines.start(self._program, asked, hash_mb)
+            self._engine.timeout = SILENT_SECONDS
             self._protocol = cast(_Protocol, self._engine.protocol)
             self.knows_chances = _WDL in self._engine.options and player.option([_WDL]) != "false"
             if self.knows_chances:
@@ -314,9 +312,11 @@ class _UciJudge:
             raise errors.StudyError(f"judge '{player.label}' does not start: {error}") from error
 
     def new_game(self) -> None:
-        """Let it forget the last game. Raises StudyError where it has ended."""
-        if self._protocol.loop.is_closed():
-            raise errors.StudyError(f"judge '{self.name}' has ended while it was idle")
+        """Let it forget the last game. Raises StudyError where it has ended, or does not answer."""
+        try:
+            self._engine.ping()  # that its program has ended may not be known yet
+        except (chess.engine.EngineError, CancelledError, TimeoutError) as error:
+            raise errors.StudyError(f"judge '{self.name}' has ended while it was idle") from error
         self._game = object()
 
     def close(self) -> None:

@@ -377,9 +377,7 @@ def pgn_of(
 def _commented(text: str, commands: Mapping[str, str]) -> str:
     for name, value in commands.items():
         if commands_in(pgn_text.with_commands("", {name: value})) != ("", {name: value}):
-            raise RequestError(
-                f"'{abridged(name, _MAX_SHOWN)}' is no command that a comment can have, or its value none"
-            )
+            raise RequestError(f"'{abridged(name, _MAX_SHOWN)}' is no command of a comment, or not with this value")
     return pgn_text.with_commands(text, commands)
 
 

@@ -51,16 +51,13 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] not in ("http", "websocket"):
+        refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else None
+        if scope["type"] != "http" and not refusal:
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
-        if scope["type"] == "websocket":
-            if refusal:
-                await receive()
-                await send({"type": "websocket.close", "code": _CLOSED, "reason": refusal[1][:100]})
-            else:
-                await self._app(scope, receive, send)
+        if scope["type"] == "websocket" and refusal:
+            await receive()
+            await send({"type": "websocket.close", "code": _CLOSED, "reason": refusal[1][:100]})
             return
         send = self._with_headers(send, scope)
         if refusal:

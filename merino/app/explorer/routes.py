@@ -73,11 +73,9 @@ def _described(
 def shapley(fields: Fields, state: ServerState) -> Message:
     """POST /api/shapley: the Shapley values of the pieces, to a standard error in whole centipawns."""
     evaluation, error = fields.evaluation(state.evaluations), fields.number("error", 1, int(MAX_ERROR))
-    if fields.flag("free") and not fields.take("moves", list[str]):
-        record = reporting.set_up(fields.text("fen")).record
-    else:
-        record = fields.position().record
-    found = shapley_values(record, evaluation, DEFAULT_ERROR if error is None else error)
+    is_free = fields.flag("free") and not fields.take("moves", list[str])
+    placed = reporting.set_up(fields.text("fen")) if is_free else fields.position()
+    found = shapley_values(placed.record, evaluation, DEFAULT_ERROR if error is None else error)
     values = schema.plain(found.pieces)
     return {"values": values, "baseline": found.baseline, "score": found.score, "error": found.error}
 

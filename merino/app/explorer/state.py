@@ -172,7 +172,7 @@ class NamedJudge:
         self._named = named
         self._idle: list[tuple[judge.Judge, list[Callable[[], bool]]]] = []
         self._weaker: dict[int, NamedJudge] = {}
-        self._is_kept = True
+        self._is_kept, self._choosing = True, threading.Lock()
         with self.borrowed() as found:
             self.name = found.name
 
@@ -182,12 +182,16 @@ class NamedJudge:
         Those that were asked for last are kept.
         """
         options = f"option.UCI_LimitStrength=true,option.UCI_Elo={elo}"
-        found = self._weaker.pop(elo, None) or NamedJudge(f"{self._named},{options}")
-        self._weaker[elo] = found
-        while len(self._weaker) > MAX_LEVELS:
-            dropped = self._weaker.pop(next(iter(self._weaker)))
-            dropped._is_kept = False
-            dropped.close()
+        with self._choosing:
+            try:
+                found = self._weaker.pop(elo, None) or NamedJudge(f"{self._named},{options}")
+            except StudyError as error:
+                raise StudyError(f"{self.name} does not play at {elo} Elo: {error.__cause__ or error}") from error
+            self._weaker[elo] = found
+            while len(self._weaker) > MAX_LEVELS:
+                dropped = self._weaker.pop(next(iter(self._weaker)))
+                dropped._is_kept = False
+                dropped.close()
         return found
 
     @contextmanager
@@ -195,19 +199,17 @@ class NamedJudge:
         """The judge, who has forgotten earlier positions; asked to stop, it raises KeyboardInterrupt."""
         lent, asked = self._ready()
         asked[:] = [is_stop_requested]
+        is_kept = False
         try:
             yield lent
-        except BaseException:
+            is_kept = self._is_kept
+        finally:
             self._idle.append((lent, asked))
-            self.close()  # the others may have failed, too
-            raise
-        self._idle.append((lent, asked))
-        if not self._is_kept:
-            self.close()
+            if not is_kept:
+                self.close()  # where it has failed the others may have, too
 
     def _ready(self) -> tuple[judge.Judge, list[Callable[[], bool]]]:
-        while self._idle:
-            lent, asked = self._idle.pop()
+        for lent, asked in self._taken():
             with suppress(StudyError):  # of one that has ended while nobody used it
                 lent.new_game()
                 return lent, asked
@@ -217,10 +219,16 @@ class NamedJudge:
 
     def close(self) -> None:
         """End the programs that nobody uses."""
-        while self._idle:
-            self._idle.pop()[0].close()
-        while self._weaker:
-            self._weaker.popitem()[1].close()
+        for lent, _ in self._taken():
+            lent.close()
+        for weaker in list(self._weaker.values()):
+            weaker.close()
+
+    def _taken(self) -> Iterator[tuple[judge.Judge, list[Callable[[], bool]]]]:
+        """Those that nobody uses, each taken by one thread alone."""
+        with suppress(IndexError):  # where another thread takes the last one
+            while True:
+                yield self._idle.pop()
 
 
 class GamesPiece(NamedTuple):

@@ -270,8 +270,7 @@ def match_so_far(_: Fields, state: ServerState) -> Message:
 
 def _described(side: Fields, evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as the page asks for it, and its name."""
-    asked = {"weights": side.weights(), "changes": side.take("changes", dict[str, float])}
-    return {**asked, "name": evaluation.name}
+    return {"weights": side.weights(), "changes": side.take("changes", dict[str, float]), "name": evaluation.name}
 
 
 def _trial(fields: Fields) -> prove.StrengthTest:

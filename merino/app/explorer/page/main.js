@@ -30,7 +30,7 @@ function makeLooks() {
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const isDark = () => (recall("theme", "") || (dark.matches ? "dark" : "light")) === "dark";
     const show = () => {
-        document.documentElement.dataset.theme = recall("theme", "");
+        document.documentElement.style.colorScheme = recall("theme", "");
         button.setAttribute("aria-pressed", String(isDark()));
         button.textContent = isDark() ? "\u2600" : "\u263e";
     };
@@ -179,8 +179,8 @@ async function begin() {
     makeMoveList(start);
     makeHelp(start);
     document.addEventListener("keydown", press);
-    await first;
     await show(start).catch(reportError);
+    await first;
     keepPages();
     makeDrop();
     window.addEventListener("popstate", guarded(showHere));

@@ -12,10 +12,13 @@ export function say(text) {
     }, 30);
 }
 
+/** Show an error, or with null no longer. It moves the board, and so waits while something there is dragged. */
 export function showError(text) {
     const box = byId("error");
-    box.hidden = !text;
-    box.firstElementChild.textContent = text ?? "";
+    afterPress(byId("board"), () => {
+        box.hidden = !text;
+        box.firstElementChild.textContent = text ?? "";
+    });
 }
 
 /**
@@ -63,13 +66,19 @@ export function turns() {
 }
 
 /** @type {any} */
-let pressed = null; // what the mouse is down on
-document.addEventListener("mousedown", ({ target }) => (pressed = target), true);
-document.addEventListener("mouseup", () => (pressed = null), true);
+let pressed = null; // what a pointer is down on
+/** @type {(() => void)[]} */
+const waiting = []; // until it is up
+const release = () => {
+    pressed = null;
+    for (const action of waiting.splice(0)) setTimeout(action);
+};
+document.addEventListener("pointerdown", ({ target }) => (pressed = target), true);
+for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, release, true);
 
 /** Change a place now, or where something in it is pressed, after its click, which is lost on what is drawn again. */
 export function afterPress(place, action) {
-    if (place.contains(pressed)) document.addEventListener("mouseup", () => setTimeout(action), { once: true });
+    if (place.contains(pressed)) waiting.push(action);
     else action();
 }
 

@@ -89,7 +89,7 @@ function follow(topics) {
         if (hasFocus) cellOf(hand.focus)?.focus({ preventScroll: true });
     }
     if (topics.has("moves") || topics.has("mode")) hand.chosen = null;
-    if (topics.has("report")) drawPieces();
+    if (topics.has("report") || !state.report) drawPieces();
     if (topics.has("values")) nameSquares();
     drawValues();
     drawMarks();
@@ -124,8 +124,7 @@ function layOut() {
 
 /** Give each piece of the new board the image it had, so that it is seen to move. */
 export function drawPieces() {
-    if (!state.report) return;
-    const now = boardOf(state.mode === "free" ? state.free : state.report.fen);
+    const now = boardOf(state.mode === "free" ? state.free : (state.report?.fen ?? state.fen));
     const left = new Map(pieces);
     pieces = new Map();
     const take = (square) => {

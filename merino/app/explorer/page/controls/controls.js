@@ -27,7 +27,6 @@ export function nextWay() {
 function setWay(way) {
     state.way = way;
     state.term = null;
-    drawSwitches();
     changed("view", "term");
 }
 
@@ -70,7 +69,7 @@ export function makeControls() {
     draw();
     listen((topics) => {
         if (topics.has("mode") || topics.has("moves")) byId("hint").textContent = "";
-        if (topics.has("mode") || topics.has("report")) drawSwitches();
+        if (["mode", "report", "view"].some((topic) => topics.has(topic))) drawSwitches();
         if (["moves", "mode", "report", "play"].some((topic) => topics.has(topic))) draw();
     });
 }

@@ -110,9 +110,12 @@ async function attempt(from, to) {
         moveEarly(from + to);
         putBack();
     } else if (!isReported()) {
+        const piece = pieceOn(from)?.letter;
         putBack(); // for the board still shows the position before
         showError(null);
         await refresh(); // its report may have failed
+        const [uci] = legal(from, to);
+        if (uci?.length === 4 && pieceOn(from)?.letter === piece) await play(uci);
     } else {
         const uci = await moveMeant(from, to);
         if (uci) await play(uci);

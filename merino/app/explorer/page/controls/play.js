@@ -185,7 +185,7 @@ const hint = () => hints.begin({ ...question(), free: false, movetime: HINT_MS }
 
 /** Whether the clock of a side runs. */
 const isRunning = (side) =>
-    state.game.result === null && state.game.clock.began && turn() === side && state.report.ending === null;
+    state.game.result === null && state.game.clock.began && turn() === side && state.report?.ending === null;
 
 /** Milliseconds left to a side, at this moment. */
 function timeLeft(side) {

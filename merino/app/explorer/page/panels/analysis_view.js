@@ -1,7 +1,7 @@
 // The analysis as it is seen: a switch, its lines with their moves and what they lead to, and arrows on the board.
 
 import { byId, h, keepFocus, options, replace } from "../base/dom.js";
-import { framed, keepPointed } from "../base/flow.js";
+import { framed, keepPointed, reportError } from "../base/flow.js";
 import { percent, shortName, thousands, withMinus } from "../base/words.js";
 import { compilingText, explainLine } from "../base/server.js";
 import { showArrows } from "../board/board.js";
@@ -64,7 +64,7 @@ class Row {
     }
 
     async #explain(line) {
-        const found = await explainLine(this.asked, shownMoves(line)).catch(() => null);
+        const found = await explainLine(this.asked, shownMoves(line)).catch(reportError);
         if (this.drawn !== line) return; // others are drawn by now, whose reasons will come
         this.#say(withMinus(found?.reasons.join(" ") ?? ""));
     }
@@ -89,11 +89,10 @@ function drawLines({ search, choice }, index) {
     const title = list.previousElementSibling;
     title.hidden = settings.beside === NONE;
     title.textContent = nameOf(settings[choice]);
+    list.style.setProperty("--rows", settings.lines); // whose room stays while lines are coming
+    list.hidden = !lines.length && (idleReason() !== null || settings[choice] === NONE);
     if (list.children.length === lines.length) return;
-    keepFocus(list, () => {
-        list.replaceChildren(...own.slice(0, lines.length).map((row) => row.box));
-        list.hidden = !lines.length;
-    });
+    keepFocus(list, () => list.replaceChildren(...own.slice(0, lines.length).map((row) => row.box)));
 }
 
 function nameOf(id) {
@@ -106,7 +105,7 @@ function statusText() {
     const reason = idleReason();
     const [line] = searches[0].search.lines;
     const compiling = compilingText();
-    const speed = line ? `, ${thousands(Math.round(line.nps / 1000))} thousand nodes a second` : "";
+    const speed = line ? `, ${thousands(Math.round(line.nps / 1000))}k nodes/s` : "";
     const found = compiling || (line && `depth ${line.depth}${reason === null ? speed : ""}`);
     const ended = searches[0].search.isRunning || compiling ? "" : "ended"; // by a fault, or as all has been searched
     return [reason ?? ended, found].filter(Boolean).join("; ") || "searching";

@@ -100,11 +100,10 @@ function firstOther() {
 async function ask() {
     const isLast = beginComparison();
     second ??= firstOther();
-    if (state.report?.fault) {
-        found = null;
-        draw();
-        return;
-    }
+    const isIllegal = Boolean(state.report?.fault);
+    if (isIllegal) found = null;
+    if (!found) draw(); // what is to be compared
+    if (isIllegal) return;
     const { fen, moves } = question();
     const first = { weights: state.weights, changes: state.changes };
     try {
@@ -133,10 +132,7 @@ function scoreTable() {
 }
 
 function results() {
-    if (!found) {
-        const name = catalogue.weights.find((entry) => entry.id === second)?.name ?? second;
-        return empty(state.report?.fault ? "Only legal positions are compared." : `Comparing with ${name}`);
-    }
+    if (!found) return state.report?.fault ? empty("Only legal positions are compared.") : null;
     return [
         h("p.summary", worded(found.summary.join(" "))),
         scoreTable(),

@@ -191,7 +191,7 @@ function standing() {
 /** The exercise on the board in words, and what can be done; null without practice. */
 export function drillSection() {
     if (!practice) return null;
-    const isDone = phase === "idle" && !practice.due.length;
+    const isDone = ["idle", "explained"].includes(phase) && !practice.due.length;
     return h(
         "section#drill.card",
         { "aria-label": "Exercises" },
@@ -200,7 +200,7 @@ export function drillSection() {
         h("p#drill-words.summary", words),
         again ? h("p#drill-next-time.note", `Asked again on ${again}.`) : null,
         isDone ? h("p", "Nothing is due. Come back later, or play some more games.") : null,
-        panelBar(bar()),
+        isDone ? null : panelBar(bar()),
         h("p#drill-standing.note", { title: `Progress is in ${practice.practice}` }, standing()),
     );
 }

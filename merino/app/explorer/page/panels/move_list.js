@@ -101,7 +101,7 @@ const signButtons = () => /** @type {NodeListOf<any>} */ (byId("editing").queryS
 
 function drawEditing() {
     const move = state.node.parent ? state.node : null;
-    byId("editing").hidden = !state.root.children.length || Boolean(state.game);
+    byId("editing").hidden = state.mode === "free" || !state.root.children.length || Boolean(state.game);
     for (const signed of signButtons()) {
         signed.disabled = !move;
         signed.setAttribute("aria-pressed", String(Boolean(move?.nags.includes(Number(signed.dataset.nag)))));

@@ -1,7 +1,7 @@
 // One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
 
 import { byId, h, note, plainTable, replace, tableRow } from "../base/dom.js";
-import { reportError, say, showError, turns } from "../base/flow.js";
+import { guarded, reportError, say, showError, turns } from "../base/flow.js";
 import { number, percent, plural, thousands } from "../base/words.js";
 import { keep, recall } from "../base/kept.js";
 import { Work } from "../base/server.js";
@@ -24,16 +24,12 @@ let studied = null; // the source of the games that all here is about
 let draw = () => {};
 const beginWork = turns();
 
-function showExample({ fen, title }) {
-    setGame({ fen, label: title }).catch(reportError);
-}
-
 const exampleButton = (example) =>
     h(
         "button.plain.example-move",
         {
             title: `Game ${example.game}, ${example.title}: show the position before it`,
-            onclick: () => showExample(example),
+            onclick: guarded(() => setGame({ fen: example.fen, label: example.title })),
         },
         example.move,
     );

@@ -41,7 +41,7 @@ function row(move) {
     const { uci, games, white, draws, black, rating, others } = move;
     const ended = Object.entries({ white, draws, black }).map(([kind, count]) => [kind, percent(count / games)]);
     const parts = ended.map(([kind, width]) => h(`i.${kind}`, { style: { width } }));
-    const results = [h("span.results", parts), ended.map(([, share]) => share).join(", ")];
+    const results = [ended.map(([, share]) => share).join(", "), h("span.results", parts)];
     return tableRow(
         moveButton(move),
         [thousands(games), results, rating ?? "\u2013", others ? thousands(others) : ""],

@@ -162,7 +162,7 @@ async function askThreat(report) {
     }
     if (report.threat === undefined && isReported()) {
         report.threat = NO_THREAT; // until it is known
-        report.threat = await post("/api/threat", { ...judged(question()), nodes: NODES }).catch(() => undefined);
+        report.threat = await post("/api/threat", { ...judged(question()), nodes: NODES }).catch(reportError);
     }
     if (shown() === report) keepPointed(() => showThreat(report.threat));
 }

@@ -1,11 +1,11 @@
 // Always-on analysis: what is on the board is searched, by one evaluation or by two, while somebody looks: while the page
 // is visible and has been touched within some minutes.
 
-import { showError } from "../base/flow.js";
+import { reportError, showError } from "../base/flow.js";
 import { keep, recall } from "../base/kept.js";
 import { Search, onCompiling, post } from "../base/server.js";
 import { pathTo, ucis } from "../base/game.js";
-import { SHOWN, changed, isUnaided, listen, question, state } from "./store.js";
+import { SHOWN, changed, isReported, isUnaided, listen, question, state } from "./store.js";
 
 export const NONE = "";
 const JUDGE = "judge"; // in place of an evaluation: who judges if nobody else is chosen
@@ -74,7 +74,8 @@ export const judged = (/** @type {any} */ { weights, changes, beside, ...asked }
 /** What the server is asked for a setting that names an evaluation; null for none, and while nobody is to be helped. */
 function askedBy(choice) {
     const by = settings[choice];
-    if (by === NONE || isUnaided() || !state.report || state.report.fault) return null;
+    const isKnown = state.report && (state.mode === "game" || isReported()); // as what is put together may be illegal
+    if (by === NONE || isUnaided() || !isKnown || state.report.fault) return null;
     const all_moves = choice === "by" && ranking.isShown;
     return judged({ ...question(), lines: settings.lines, all_moves }, by);
 }
@@ -131,7 +132,7 @@ async function grade(node) {
     const verdict = { ...verdictOf(node), by: judgeNow(), lines };
     node.verdict = verdict; // as it was until the answer
     const asked = { ...judged({ weights, changes, edition }), fen, moves: ucis(pathTo(node)), before, after };
-    const answer = await post("/api/loss", asked).catch(() => null);
+    const answer = await post("/api/loss", asked).catch(reportError);
     if (node.verdict !== verdict) return;
     Object.assign(verdict, answer);
     changed("lines");

@@ -317,7 +317,7 @@ export function setFree(fen) {
 export async function preview(uci) {
     const isLast = beginPreview();
     if (state.preview?.move === uci) return;
-    const report = uci ? await explained(question(uci)).catch(() => null) : null;
+    const report = uci && isReported() ? await explained(question(uci)).catch(reportError) : null;
     if (!isLast() || (uci ? !report : !state.preview)) return;
     state.preview = uci ? { report, move: uci } : null;
     changed("preview");

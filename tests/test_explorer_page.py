@@ -198,6 +198,7 @@ def test_the_weights_of_a_table_are_made_when_it_is_opened_and_change_the_score(
     page.click("#weights-reset")
     page.tab("terms")
     page.click('[data-term="KnightSquare"] button', until=lambda: "A table of 32 weights" in page.text("tr.detail"))
+    assert "worth 94 \u00b1 18 Elo" in page.text("[data-group='Board control']")
 
 
 def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Page, tmp_path: Path) -> None:

@@ -209,6 +209,16 @@ def test_a_faulty_word_of_a_set_is_refused_with_its_place(tmp_path: Path, line: 
     assert heard in str(caught.value)
 
 
+def test_a_group_is_worth_what_the_notebook_measured_without_it() -> None:
+    full, notebook = sets.set_named("full"), Path("docs/lab/full.md").read_text(encoding="utf-8").splitlines()
+    assert full.worth.keys() == {term.group for term in full}
+    table = families.load_evaluation("full").describe().splitlines()
+    for group, (elo, error) in full.worth.items():
+        row = f"| **-{elo} +- {error}** |"
+        assert any(line.startswith(f"| {group.title.lower()} ") and line.endswith(row) for line in notebook)
+        assert f"{group.title} (times {group.multiplier:g}), worth {elo} +- {error} Elo" in table
+
+
 def test_an_evaluation_is_made_again_from_its_identity_and_from_a_pickle() -> None:
     evaluation = family.LinearEvaluation(weights(), terms=FULL)
     record = parse_fen(MIDDLEGAME)

@@ -246,6 +246,7 @@ def _terms(evaluation: Evaluation) -> list[dict[str, object]]:
             "name": each.name,
             "group": each.group.title,
             "multiplier": each.group.multiplier,
+            "worth": of.worth.get(each.group),  # Elo, and half of its 95% interval
             "sentence": each.sentence,
             "phrases": phrases.phrases_of(each.name),  # in sentences
             "cells": [term.name for term in of[at]] if isinstance(each, registry.TermTable) else [],  # its weights

@@ -269,7 +269,7 @@ def _pawn_moves(position, moves, count, pawns, allowed, wanted):
 
 @kernel
 def _en_passant_moves(position, moves, count, origins):
-    """Captures en passant that do not open the own king to a check."""
+    """Captures en passant that do not open the friendly king to a check."""
     side, square = side_to_move(position), int(position.en_passant)
     capturers = PAWN_ATTACKS[side ^ 1, square] & pieces_of(position, side, PAWN) & origins
     while capturers:

@@ -182,7 +182,8 @@ def render_terms(weights: np.ndarray, terms: registry.TermSet = registry.TERMS, 
     if is_split:
         rows.append(f"{'two values: middlegame, endgame':>37}")
     for group in (group for group in registry.Group if any(term.group is group for term in terms)):
-        rows.append(f"{group.title} (times {group.multiplier:g})")
+        worth = ", worth {} +- {} Elo".format(*terms.worth[group]) if group in terms.worth else ""
+        rows.append(f"{group.title} (times {group.multiplier:g}){worth}")
         for each, at in terms.to_read():
             if each.group is group:
                 rows += _head(each, at, pairs[at], is_split)
@@ -232,7 +233,7 @@ def _shape(cells: Sequence[str]) -> tuple[list[str], list[str], dict[tuple[str, 
     places = {part: index for index, part in enumerate(parts)}
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*parts, strict=True))
     if all(_SQUARE.fullmatch(cell) for cell in cells):
-        rows.reverse()  # the own back rank is below
+        rows.reverse()  # the side.s own back rank is below
     return rows, columns, places
 
 

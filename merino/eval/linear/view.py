@@ -13,7 +13,7 @@ from merino.core.compiled.jit import kernel
 from merino.core.compiled.memory import record_dtype
 from merino.eval.material import units
 
-# One side's board: sets have the own first rank as rank 1.
+# One side's board: sets have the side's first rank as rank 1.
 FIELDS = (
     ("pawns", np.uint64),
     ("knights", np.uint64),

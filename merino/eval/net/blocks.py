@@ -11,8 +11,8 @@ pieces share changes with the first of them that comes and the last that goes.
 
 Names and sizes are those of M. E. Lombardo, "Feature set analysis for chess NNUE networks" (Buenos Aires 2024).
 
-Blocks of the own king say where it stands, by square or by groups of squares (king buckets). One of their features is
-active at a time. They are factors for other blocks, as in `KING8*ALL`: a net then has weights of its own for each
+Blocks of the friendly king say where it stands, by square or by groups of squares (king buckets). One of their features
+is active at a time. They are factors for other blocks, as in `KING8*ALL`: a net then has weights of its own for each
 group. A map such as `KING[.../...]` names the group of each square by a letter or a digit, rank by rank as a board is
 drawn: the eighth rank of the own side first, as in a FEN.
 """
@@ -164,7 +164,7 @@ def _pair_at(kind: int, element: int) -> tuple[int, ...]:
     return line, 4 * group + first, second
 
 
-BLOCKS: dict[str, Block] = {}  # by name, without those of the own king
+BLOCKS: dict[str, Block] = {}  # by name, without those of the friendly king
 
 
 def _block(name: str, sentence: str, *domains: Domain, **more: Any) -> Callable[[Members], Members]:
@@ -334,7 +334,7 @@ _MAP = re.compile(r"[0-9A-Za-z]{8}(?:/[0-9A-Za-z]{8}){7}")
 
 @dataclass(frozen=True)
 class KingBlock:
-    """A block with a feature for each group of squares of the own king; `places` is the group of each, from 0."""
+    """A block with a feature for each group of squares of the friendly king; `places` is the group of each, from 0."""
 
     name: str
     places: tuple[int, ...]
@@ -348,7 +348,7 @@ class KingBlock:
 
 @cache
 def king_block(name: str) -> KingBlock | None:
-    """The block of the own king with this name, which may be a map; None if there is none."""
+    """The block of the friendly king with this name, which may be a map; None if there is none."""
     drawn = name[len("KING[") : -1]
     if name == f"KING[{drawn}]" and _MAP.fullmatch(drawn):
         return KingBlock(name, _places(drawn))

@@ -3,7 +3,7 @@
 A sum concatenates the tuples of its parts; a product has a tuple for each pair, active if both parts are. Every feature
 set is reduced to one form, a sum of terms: an offset and some blocks, each with a stride. Indices are those of the
 thesis (see `eval.net.blocks`), however the expression is written. `MIRRORED(...)` are the same features on a board that
-is mirrored left to right where the own king is on the files e to h, so that it is always on the files a to d.
+is mirrored left to right where the friendly king is on the files e to h, so that it is always on the files a to d.
 """
 
 import ast
@@ -33,8 +33,8 @@ MIRRORED = "MIRRORED"  # before a set in parentheses
 NO_KING = 64  # the square of a king that is missing
 RIGHT = 4  # of a square: it is on one of the files e to h
 
-# A row of a program: how many factors are not of the own king, whether there are others, (block, stride, is mirrored)
-# for each of the former, and from KINGS on the offset and all factors of the own king, by its square.
+# A row of a program: how many factors are not of the friendly king, whether there are others, (block, stride, is
+# mirrored) for each of the former, and from KINGS on the offset and all factors of the friendly king, by its square.
 MOVING, NEEDS_KING, FACTORS = range(3)
 KING_SQUARES = FACTORS + 3 * MAX_FACTORS
 PROGRAM_WIDTH = KING_SQUARES + 64
@@ -70,12 +70,12 @@ class Summand(NamedTuple):
 
     @property
     def moving(self) -> list[Factor]:
-        """The factors that do not follow from the own king alone."""
+        """The factors that do not follow from the friendly king alone."""
         return [factor for factor in self.factors if factor.block in blocks.BLOCKS]
 
     @property
     def kings(self) -> np.ndarray:
-        """The offset and what all factors of the own king add to it, by the king's square, int64[64]."""
+        """The offset and what all factors of the friendly king add to it, by the king's square, int64[64]."""
         found = np.full(64, self.offset, dtype=np.int64)
         for name, stride, is_mirrored in self.factors:
             if block := blocks.king_block(name):
@@ -290,12 +290,12 @@ def is_by_piece(wanted: FeatureSet) -> bool:
 
 
 def is_by_piece_and_king(wanted: FeatureSet) -> bool:
-    """Whether each feature is one piece on one square, for some squares of the own king or for all."""
+    """Whether each feature is one piece on one square, for some squares of the friendly king or for all."""
     return all([factor.block for factor in term.moving] == ["ALL"] for term in wanted.terms)
 
 
 def piece_features(term: Summand) -> np.ndarray:
-    """The features of pieces in a summand of such a set, less what the own king adds: int32[2, 2, 14 * 64].
+    """The features of pieces in a summand of such a set, less what the friendly king adds: int32[2, 2, 14 * 64].
 
     By the side of the view, by whether its king is on the files e to h, and by piece << 6 | square.
     """

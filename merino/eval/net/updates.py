@@ -1,7 +1,7 @@
 """Sums of the first layer in a search: how those of a ply follow from those of the ply before.
 
-Where features are pieces on squares, as in `ALL` or by the place of the own king as in `MIRRORED(KING8*ALL)`, a move
-changes a few rows in one pass, without a look at the board. The usual nets are such.
+Where features are pieces on squares, as in `ALL` or by the place of the friendly king as in `MIRRORED(KING8*ALL)`, a
+move changes a few rows in one pass, without a look at the board. The usual nets are such.
 
 For other sets White's view is kept with the sums of each ply. A block compares its predicate on two views where a move
 may have changed it (`eval.net.blocks`), and each feature that came or went adds or subtracts its row in the sums of
@@ -34,7 +34,7 @@ NOT_SO = -1
 WORDS = lanes.LANES_SIZE // 8  # of a view that are copied together
 VIEW_BYTES = U64(8 * VIEW_SIZE)
 
-# Something that is active on every board: what products of blocks of the own king alone are multiplied with.
+# Something that is active on every board: what products of blocks of the friendly king alone are multiplied with.
 _BOARD = Block("", (), "", kernel(lambda view, kind: U64(kind == 0 and view[OCCUPIED] != ZERO)))
 
 
@@ -57,7 +57,7 @@ class _Seen(NamedTuple):
 
     sides: np.ndarray  # int64[rows]
     features: np.ndarray  # int32[rows, kinds, 64]: by kind and element, the index without the king
-    kings: np.ndarray  # int64[rows, 64]: by place of the own king, what is added to it; NOT_SO where it is not seen so
+    kings: np.ndarray  # int64[rows, 64]: by place of the friendly king, what is added; NOT_SO where it is not seen so
 
 
 @cache
@@ -95,7 +95,7 @@ def _origin_of(block: Block, is_turned: bool, is_mirrored: bool) -> tuple[Block,
 
 
 def _buckets_of(wanted: FeatureSet) -> np.ndarray:
-    """By square of the own king, the number of the squares from which all features have the same index, int64[64]."""
+    """By square of the friendly king, the number of those from which all features have the same index, int64[64]."""
     kings = np.concatenate([seen.kings for seen in _seen_of(wanted).values()])
     return np.unique(kings, axis=1, return_inverse=True)[1].reshape(64).astype(np.int64)
 

@@ -118,7 +118,9 @@ function detail(term) {
 function groupRow(group, terms) {
     const sum = (key) => terms.reduce((total, term) => total + term[key], 0);
     const cells = termCells([null, null], [sum("white_cp"), sum("black_cp")], net(sum("net_cp")), "", "");
-    const made = tableRow(group, cells, { class: "group", "data-group": group });
+    const worth = catalogue.get(terms[0].name)?.worth;
+    const head = worth ? [group, h("span.note", ` worth ${worth[0]} \u00b1 ${worth[1]} Elo`)] : group;
+    const made = tableRow(head, cells, { class: "group", "data-group": group });
     made.firstElementChild.setAttribute("scope", "rowgroup");
     return made;
 }

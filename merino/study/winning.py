@@ -70,6 +70,15 @@ class Win(NamedTuple):
     after: Score  # where it is won, for the side that begins the line
 
 
+class Shortfall(NamedTuple):
+    """By how much a line comes out worse than another: the plies to both ends, the scores there, and in words."""
+
+    pawns: int
+    plies: tuple[int, int]
+    scores: tuple[int, int]
+    text: str
+
+
 @dataclass(frozen=True)
 class Winning:
     """Finds what lines win, by a judge within these limits and by a count of material."""
@@ -181,12 +190,11 @@ class Winning:
         left = max(1, FIFTY_MOVES - Course(position, line.pv, line.score).boards[-1].halfmove_clock)
         return Counted(line.pv, round(line.score / left) - tactics.balance(board, board.turn))
 
-    def difference(self, whole: Course, best: Course) -> tuple[int, tuple[int, int], tuple[int, int], str] | None:
+    def difference(self, whole: Course, best: Course) -> Shortfall | None:
         """Two lines are quiet within 7 plies of a move and its reply; one has less material, which does not come back.
 
         A count of material finds nothing there for the side to move.
         """
-        # So many pawns, the plies to both ends, the scores there, and in words.
         plies = _settled(whole, LATEST + 1, 1), _settled(best, LATEST, -1)
         if not all(plies) or not whole.moves or best.score.mate is not None or whole.score.mate is not None:
             return None
@@ -204,7 +212,7 @@ class Winning:
             return None
         names = (course.boards[0].san(course.made[0]) for course in (whole, best))
         text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
-        return pawns, plies, (end, best_end), text
+        return Shortfall(pawns, plies, (end, best_end), text)
 
     def farther(self, course: Course, ply: int, count: int = 1) -> tuple[Score, list[int]]:
         """The score after so many plies by a longer search, for who begins, and the pawns won by its best lines.

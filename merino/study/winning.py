@@ -127,13 +127,13 @@ class Winning:
                 continue
             line = self.judge.line(end, self.limits)
             after, kept = for_beginner(line.score, gain.ply), course.with_tail(gain.ply, line.pv)
-            is_kept = kept.keeps(gain.pawns)
-            forced = self._agrees(course, gain, after) and self._is_forced(course, gain) if is_kept else kept
-            if isinstance(forced, Course):
-                refuting.append(forced)
-            for kind, named in MEANS.items() if forced is True else ():
-                if (found := named(course, gain)) is not None:
-                    return Win(kind, course, gain, *found, after)
+            tested = self._tested(course, gain, after) if kept.keeps(gain.pawns) else kept
+            if tested is course:
+                for kind, named in MEANS.items():
+                    if (found := named(course, gain)) is not None:
+                        return Win(kind, course, gain, *found, after)
+            elif tested is not None:
+                refuting.append(tested)
         wins = (self._won_in(other, owed, is_refuting=True) for other in refuting if not is_refuting)
         return next(filter(None, wins), None)
 
@@ -148,33 +148,35 @@ class Winning:
         is_best_defence = after <= course.score + MAX_RISE or course.score >= WON
         return is_best_defence and (after >= course.score - MAX_FALL or after >= WON)
 
-    def _is_forced(self, course: Course, gain: schema.GainReport) -> Course | bool:
-        """Whether no defence that a search finds, at each turn of the other side, saves more than a pawn of several.
+    def _tested(self, course: Course, gain: schema.GainReport, after: Score) -> Course | None:
+        """The line itself where its gain is forced, the line that refutes it where there is one, else None.
 
-        Where some do, the line with the one that saves most.
-
-        The first move must keep the score; if it wins no piece, or too little to be better off, in a longer search. No
-        other may be better, unless it wins anyway. Of its replies, those count that are nearly as good as the best.
+        No defence that a search finds, at each turn of the other side, may save more than a pawn of several: the one
+        that saves most refutes it. Its score must agree with that after the gain. The first move must keep the score;
+        if it wins no piece, or too little to be better off, in a longer search. No other may be better, unless it wins
+        anyway. Of its replies, those count that are nearly as good as the best.
         """
+        if not self._agrees(course, gain, after):
+            return None
         is_unsure = gain.pawns < SPARED or course.score < BETTER_OFF
         limits = lengthened(self.limits, *LONGER) if is_unsure else self.limits
         replies = _nearly_best(self.judge.lines(course.after(1), limits, DEFENCES))
         first = replies[0]
         if -first.score < min(course.score - MAX_FALL, WON):
-            return False
+            return None
         found = [(1, line) for line in replies]
         found += [(ply, self.judge.line(course.after(ply), self.limits)) for ply in range(3, gain.ply, 2)]
         defences = [course.with_tail(ply, line.pv) for ply, line in found]
         if not all(each.keeps(least_of(gain.pawns)) for each in defences):
             return min(defences, key=lambda each: each.kept)
         if not is_unsure and -first.score >= WON:
-            return True
+            return course
         others = [move for move in course.start.legal_moves if move != course.moves[0]]
         for within in (self.limits, lengthened(limits, *LONGER)) if others else ():
             best = self.judge.line(course.start, replace(within, search_moves=others)).score
             if not -MAX_FALL <= -first.score - best < CLEARLY:
                 break
-        return not others or self._is_as_good(course.start, Score(-first.score), best)
+        return course if not others or self._is_as_good(course.start, Score(-first.score), best) else None
 
     @cached_property
     def _counter(self) -> Judge:

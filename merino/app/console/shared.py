@@ -151,7 +151,14 @@ def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
 
 def of(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """A type of option: what `read` makes of a text; its ValueError says what is wrong."""
-    return options.OptionField("", str, False, "", options.Option(read=read), None).of_text
+
+    def parse(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return parse
 
 
 def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:

@@ -233,7 +233,7 @@ def _shape(cells: Sequence[str]) -> tuple[list[str], list[str], dict[tuple[str, 
     places = {part: index for index, part in enumerate(parts)}
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*parts, strict=True))
     if all(_SQUARE.fullmatch(cell) for cell in cells):
-        rows.reverse()  # the side.s own back rank is below
+        rows.reverse()  # the side's back rank is below
     return rows, columns, places
 
 

@@ -14,7 +14,7 @@ Names and sizes are those of M. E. Lombardo, "Feature set analysis for chess NNU
 Blocks of the friendly king say where it stands, by square or by groups of squares (king buckets). One of their features
 is active at a time. They are factors for other blocks, as in `KING8*ALL`: a net then has weights of its own for each
 group. A map such as `KING[.../...]` names the group of each square by a letter or a digit, rank by rank as a board is
-drawn: the eighth rank of the own side first, as in a FEN.
+drawn: the eighth rank of the side first, as in a FEN.
 """
 
 import re

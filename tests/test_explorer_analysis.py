@@ -421,7 +421,8 @@ def test_a_move_has_one_number_wherever_it_is_shown(page: Page) -> None:
         page.until(lambda move=move: page.text(f"[data-searched={move}]"))
         page.run(f"document.querySelector('tr[data-move={move}] input').click()")
     page.until(lambda: page.text("#comparison h3") == "h3 instead of Rxe6")
-    assert page.text("#why").startswith("h3 is better than Rxe6. Rxe6 loses the rook for a pawn")
+    reason = "h3 is better than Rxe6. Rxe6 loses the rook for a pawn"  # of lines that are deep enough
+    page.until(lambda: page.text("#why").startswith(reason))
     same_at_each_moment(page, COMPARED, 3)
 
 

@@ -24,6 +24,7 @@ from merino.study.annotated_files import read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
 from merino.study.judge import BY_RESULT
+from merino.study.lines import Course
 from tests.judges import judge_from
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -294,9 +295,10 @@ def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grad
     def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         longer = deep.get("longer", {}) if limits.nodes > annotation.CONFIRMING else {}
         scores = shallow if limits.nodes == 1 else deep | longer
-        name = position.uci(position.moves[-1]) if position.moves else ""
-        value = scores[name] if name == "" else (scores[name], position.uci(position.legal_moves[0]))
-        return [Line(1, 1, 1, Score(value[0]), "", 1, 1, 0, 1, (position.parse_uci(value[1]),))]
+        if position.moves or position.start_fen() != Position(UNKNOWN).start_fen():  # or a pass, to see a threat
+            score = scores[position.uci(position.moves[-1])] if position.moves else 0
+            return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
+        return [Line(1, 1, 1, Score(scores[""][0]), "", 1, 1, 0, 1, (position.parse_uci(scores[""][1]),))]
 
     (found,) = annotate_moves(Position(UNKNOWN), [PLAYED], judge_from(seek), lambda _: Limits(nodes=1))
     assert (found.grade.name if found.grade else None) == grade and (found.mistake is None) == (grade is None)
@@ -317,6 +319,7 @@ def test_a_game_full_of_mistakes_takes_a_bounded_time_but_no_reason_rests_on_les
         return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
 
     monkeypatch.setattr(claims.Prover, "of_mistake", of_mistake)
+    monkeypatch.setattr(annotation, "_anew", lambda best, own, *_: (best, own))  # for the reasons, in full
     most, moves = list[int](), ["f1e3", "e8e7", "e3f1", "e7e8"] * 11
     for _ in annotate_moves(Position(ENDING), moves, judge_from(seek), lambda _: Limits(nodes=10)):
         most.append(max(nodes))
@@ -381,13 +384,27 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
     for scores, moves, searches in (
         ({}, ["g1f3", "g8f6"], 3),
         ({BEST: 15}, [BEST], 2),  # a fall too small to look into
-        ({"g1f3": 100}, ["g1f3"], 9),  # the move, the position, the best move; longer both; and the others of each
-        ({"g1f3": 300}, ["g1f3"], 7),  # where it is plain none is longer
+        # The move, the position, the best move; longer both; the others of each; and once more what lines are there.
+        ({"g1f3": 100}, ["g1f3"], 13),
+        ({"g1f3": 300}, ["g1f3"], 11),  # where it is plain none is longer
         ({BEST: 300}, [BEST], 4),  # the move and the position, where it is the best
     ):
         calls: list[str] = []
         moves_of(scores, moves, calls)
         assert len(calls) == searches
+
+
+def test_lines_of_shorter_searches_are_searched_anew_for_reasons_if_there_is_a_fall_then() -> None:
+    position = Position(UNKNOWN)
+    after = position.copy()
+    after.push_uci(PLAYED)
+    best = Course(position, (position.parse_uci(BEST), 0), Score(20))
+    own = Course(after, (after.legal_moves[0],), Score(30))
+    for deep, is_new in (({BEST: -40, PLAYED: 300}, True), ({BEST: 10, PLAYED: 9}, False)):
+        judge = judge_from(fixed_analyser(deep, []))
+        found = annotation._anew(best, own, judge, Limits(nodes=8))
+        assert [int(each.score) for each in found] == ([40, 300] if is_new else [20, 30])
+        assert found[0].moves[0] == best.moves[0] and found[1].start is after
 
 
 def test_the_pgn_keeps_words_within_80_columns(game_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -213,10 +213,83 @@ def test_a_reply_or_a_move_is_the_only_one_where_most_of_the_loss_hangs_on_it(mo
         assert mistake(fen, "Ra2", better, reply).kind == kind
     monkeypatch.setattr(claims, "LEAST_APART", 0.05)
     found = mistake(fen, "Ra2", better, reply)
-    assert found.sentence == "Ra2 allows 1...Nb3, which is better than any other reply by 2.00"
+    assert found.sentence == "Ra2 allows 1...Nb3, which is better than any other reply by 1.00"
     assert found.claims[0].kind == "only move" and found.claims[0].other_line
     monkeypatch.setattr(winning, "COVERED", 9.0)
     assert mistake(fen, "Ra2", better, reply).kind == claims.UNPROVED
+
+
+def test_an_only_move_must_stand_in_a_longer_search_of_itself(monkeypatch):
+    monkeypatch.setattr(claims, "LEAST_APART", 0.05)
+    fen, best = Position("4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1"), ("Kf1 Nb3", 0)
+    script, after = judge(), after_move(fen, fen.parse_uci("a1a2"))
+    for alone, kind in ((100, "reply overlooked"), (-90, claims.UNPROVED)):
+
+        def analyse(position: Position, limits: Limits, count: int = 1, alone: int = alone) -> Sequence[Line]:
+            (line,) = script.analyse(position, limits, count)
+            is_it = len(limits.search_moves) == 1 and limits.nodes > LIMITS.nodes
+            return [line._replace(score=Score(alone))] if is_it else [line]
+
+        prover = claims.Prover(replace(script, analyse=analyse), LIMITS)
+        courses = (
+            Course(fen, line_of(fen, *best).pv, Score(0)),
+            Course(after, line_of(after, "Nb3 Kf1", 100).pv, Score(100)),
+        )
+        assert prover.of_mistake(fen.parse_uci("a1a2"), *courses).kind == kind
+
+
+THREATENED = "4k3/8/8/3n4/8/8/5PPP/R5K1 w - - 0 1"
+THREATENING = "r5k1/5ppp/8/8/3N4/7P/5PP1/6K1 w - - 0 1"
+TAKES = {
+    "4k3/8/8/3n4/8/8/5PPP/3R2K1 w": ("Rxd5 Ke7", 300),
+    "4k3/8/8/3n4/8/8/3R1PPP/6K1 w": ("Rxd5 Ke7", 300),
+    "4k3/8/8/3n4/8/8/3R1PPP/6K1 b": ("Nf6 Kf1", -300),  # so much better than before that the pawn is not claimed
+    "4k3/8/8/3R4/8/8/5PPP/6K1 b": ("Ke7 Kf1", -300),
+    "3r2k1/5ppp/8/8/3N4/7P/5PPK/8 b": ("Rxd4 Kg1", 300),
+    "6k1/5ppp/8/8/3r4/7P/5PPK/8 w": ("Kg1 Kf8", -300),
+}
+
+
+@pytest.mark.parametrize(
+    ("fen", "played", "better", "reply", "text"),
+    [
+        (
+            THREATENED, "h3", ("Rd1 Nf6", 100), ("Nf6 Kf1", 0),
+            "threat missed: Rd1 threatens 2.Rxd5, which takes the knight on d5 for nothing (2. Rxd5)",
+        ),
+        (
+            THREATENING, "Kh2", ("Nf3 Kf8", 100), ("Rd8 Nf3", 0),
+            "threat allowed: Kh2 allows Rd8 and the threat of 2...Rxd4, which takes the knight on d4 for nothing "
+            "(2...Rxd4)",
+        ),
+        (THREATENED, "h3", ("Rd1 Nf6", 601), ("Nf6 Kf1", 0), None),  # it is not half of what is lost
+        (THREATENED, "Ra5", ("Rd1 Nf6", 100), ("Nf6 Kf1", 0), None),  # which threatens as much
+        (THREATENING, "Kh2", ("Kf1 Kf8", 100), ("Rd8 Nf3", 0), None),  # as it does after the better move
+        (THREATENED.replace("8/8/5PPP", "8/8/3p1PPP").replace("R5K1", "3R2K1"), "h3", ("Rxd2 Nf6", 100),
+         ("Nf6 Kf1", 0), None),  # it takes something
+    ],
+)  # fmt: skip
+def test_a_threat_that_is_new_and_makes_half_of_the_loss_is_a_reason(fen, played, better, reply, text):
+    found = mistake(fen, played, better, reply, TAKES)
+    assert (found.text if found.kind.startswith("threat") else None) == text
+
+
+def test_other_searches_are_asked_where_the_lines_found_prove_nothing():
+    fen = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1"
+    position, move = Position(fen), Position(fen).parse_uci("b5c7")
+    answered = {"r3k3/8/8/1N6/8/8/4K2P/8 b": ("Kd7 Kd2", 0)}
+    script = judge(along(fen, "Nc7+ Kd7 Nxa8 Kc6") | answered, otherwise=300)
+
+    def analyse(at: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        if list(limits.search_moves) == [move]:
+            return [line_of(position, "Nc7+ Kd7 Nxa8 Kc6", 300)]
+        return script.analyse(at, limits, count)
+
+    best, after = Course(position, (move,), Score(150)), after_move(position, position.parse_uci("e1e2"))
+    prover = claims.Prover(replace(script, analyse=analyse), LIMITS)
+    own = line_of(after, "Kd7 Kd2", 0)
+    found = prover.of_mistake(position.parse_uci("e1e2"), best, Course(after, own.pv, own.score))
+    assert found.kind == "fork missed"
 
 
 def test_material_is_counted_in_full_where_a_draw_by_fifty_moves_makes_it_count_less():

@@ -535,6 +535,61 @@ def test_the_table_counts_by_kind_and_lists_what_is_refused(tmp_path, capsys, mo
         assert "| grades confirmed | 2 | 2 |" in shown and "| better moves not worse | 2 | 2 |" in shown
 
 
+THREATS = {
+    "Rd1 threatens 2.Rxd5, which takes the knight on d5 for nothing": (
+        "4k3/8/8/3n4/8/8/5PPP/R5K1 w - - 0 1", "h2h3", "1. Rd1 Nf6",
+        claim(
+            "takes", "4k3/8/8/3n4/8/8/5PPP/3R2K1 w - - 2 2", "d1d5", "nd5", "", "3 by 1"
+        ),
+    ),
+    "Kh2 allows Rd8 and the threat of 2...Rxd4, which takes the knight on d4 for nothing": (
+        "r5k1/5ppp/8/8/3N4/7P/5PP1/6K1 w - - 0 1", "g1h2", "1. Nf3 Kf8",
+        claim(
+            "takes", "3r2k1/5ppp/8/8/3N4/7P/5PPK/8 b - - 3 2", "d8d4", "Nd4", "", "3 by 1"
+        ),
+    ),
+}  # fmt: skip
+FALSE_THREATS = {
+    "another move makes it": ("Rd1", "Rf1"),
+    "another move allows it": ("Kh2 allows", "h4 allows"),
+    "another reply": ("Rd8", "Rb8"),
+    "an illegal reply": ("Rd8", "Rd1"),
+    "it follows from another position": ("R2K1 w", "R1K1 w"),
+}
+THREATS_ANYWAY = {"h2h3": "a1a5", "1. Nf3 Kf8": "1. Kf1 Kf8"}  # the other move threatens as much, or allows as much
+
+
+def threatening(text, fen, played, better, found, judge=None):
+    """What is found of a claim that a move makes a threat."""
+    move = {"uci": played, "better": {"line": better}, "grade": {"name": "mistake"}}
+    said = program.Said("", [changed(found, text=text)], chess.Board(fen), move)
+    return next(each for each in program.check(said, judge) if each.row == "threat")
+
+
+def test_a_threat_is_made_by_the_move_that_is_said_to_make_it():
+    false = 0
+    for text, (*rest, found) in THREATS.items():
+        assert threatening(text, *rest, found).reason is None
+        for name, change in FALSE_THREATS.items():
+            at = found["fen"].replace(*change).replace("3R1K1", "3R1K2")
+            if (text.replace(*change), at) != (text, found["fen"]):
+                false += 1
+                assert threatening(text.replace(*change), *rest, changed(found, fen=at)).reason, name
+    fen, played, _, found = THREATS["Rd1 threatens 2.Rxd5, which takes the knight on d5 for nothing"]
+    taking = fen.replace("R5K1", "R2p2K1")
+    assert "takes" in threatening("Rxd1 threatens 2.Rxd5, which", taking, played, "1. Rxd1", found).reason
+    assert false == 5
+
+
+@pytest.mark.skipif(ENGINE is None, reason="needs stockfish")
+def test_a_threat_that_is_there_without_the_move_is_refused(tmp_path):
+    with Judge(str(ENGINE), 8, tmp_path / "answers") as judge:
+        for text, (fen, *moves, found) in THREATS.items():
+            assert threatening(text, fen, *moves, found, judge).reason is None
+            others = [THREATS_ANYWAY.get(move, move) for move in moves]
+            assert "are threatened" in threatening(text, fen, *others, found, judge).reason
+
+
 def test_the_check_knows_nothing_of_merino():
     allowed = {"chess", "tools", *sys.stdlib_module_names}
     for path in [*(ROOT / "tools" / "truth").glob("*.py"), ROOT / "tools" / "markdown.py"]:

@@ -25,7 +25,7 @@ from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
 from merino.study.judge import Judge, lengthened
-from merino.study.lines import SPARED, Course, LineEnd, end_of
+from merino.study.lines import SPARED, Course, LineEnd, after_move, end_of
 
 LEAST_OF_SEVERAL = 35  # centipawns that a move must lose for each pawn of several
 LEAST_APART = 0.05  # of the points, by which an only move must be better than any other
@@ -38,6 +38,7 @@ MOST_BY_NET = 2
 ENDS_TRIED = 3  # pairs of ends of two lines, at which a fact may differ
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
+SIMPLER = 4  # times fewer nodes than elsewhere prove a threat, or that a move is not the only one
 LONGEST_DRAW = 8  # plies within which a draw must be shown
 
 
@@ -73,8 +74,9 @@ TACTICS = {
 }
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
 REPLY_ALLOWED, ONLY_MISSED = "reply overlooked", "only move missed"
+THREAT_ALLOWED, THREAT_MISSED = "threat allowed", "threat missed"
 MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
-MISTAKES += (REPLY_ALLOWED, ONLY_MISSED, GIVEN_AWAY, NOT_GAINED, UNPROVED)
+MISTAKES += (REPLY_ALLOWED, ONLY_MISSED, THREAT_ALLOWED, THREAT_MISSED, GIVEN_AWAY, NOT_GAINED, UNPROVED)
 
 
 class _Candidate(NamedTuple):
@@ -97,8 +99,31 @@ class Prover:
     limits: Limits
 
     def of_mistake(self, played: int, best: Course, own: Course) -> Mistake:
-        """What is wrong with `played` instead of the line `best`; `own` is the line after it, both as searched."""
+        """What is wrong with `played` instead of the line `best`; `own` is the line after it, both as searched.
+
+        Where nothing is proved, it is tried once more with the lines of other searches.
+        """
         whole = Course(best.start, (played, *own.moves), Score(-own.score))
+        if (found := self._reason(whole, best, own)) is not None:
+            return found
+        for course, kind in ((own, THREAT_ALLOWED), (best, THREAT_MISSED)):
+            if (threat := self._threatening(course, whole, best)) is not None:
+                return Mistake(
+                    kind, threat.text, line_text(Position(threat.fen, best.start.chess960), threat.line), (threat,)
+                )
+        line = self.judge.line(best.start, replace(self.limits, search_moves=list(best.moves[:1])))
+        reply = self.judge.lines(own.start, self.limits, winning.DEFENCES)[0]
+        other, others = Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
+        again = Course(best.start, (played, *reply.pv), Score(-reply.score))
+        if other.score > again.score and (found := self._reason(again, other, others)) is not None:
+            return found
+        name = best.boards[0].san(best.made[0])
+        is_mate = best.score.mate is not None or own.score.mate is not None
+        by = "" if is_mate else f" by {(int(best.score) + int(own.score)) / 100:.2f}"
+        return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", best.text(best.shown))
+
+    def _reason(self, whole: Course, best: Course, own: Course) -> Mistake | None:
+        """What the lines of a move played, of a better one, and of the reply, prove."""
         for claim, kind, course in self._tactics(whole, best, own):
             return Mistake(kind, claim.text, line_text(course.start, claim.line), (claim,))
         if (difference := self._winning.difference(whole, best)) is not None:
@@ -110,15 +135,12 @@ class Prover:
         if (reply := self._only(own, whole, best)) is not None:
             return Mistake(REPLY_ALLOWED, reply.text, line_text(own.start, reply.line), (reply,))
         if found := self._places(whole, best):
-            kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(played) else NOT_GAINED
+            kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(whole.moves[0]) else NOT_GAINED
             sentence = " and ".join(claim.text for claim in found)
             return Mistake(kind, sentence, line_text(best.start, found[0].line), tuple(found))
         if (only := self._only(best, whole, best)) is not None:
             return Mistake(ONLY_MISSED, only.text, line_text(best.start, only.line), (only,))
-        name = best.boards[0].san(best.made[0])
-        is_mate = best.score.mate is not None or own.score.mate is not None
-        by = "" if is_mate else f" by {(int(best.score) + int(own.score)) / 100:.2f}"
-        return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", best.text(best.shown))
+        return None
 
     def _only(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
         """Any other move loses half as much as the mistake and 5% of the points, or any other reply gains so much less.
@@ -132,9 +154,14 @@ class Prover:
         if course.boards[0].is_capture(course.made[0]) or (is_reply and course.boards[0].is_check()):
             return None  # a check may have but one reply anyway
         least = max(LEAST_APART, winning.COVERED * self.judge.fall(best.start, best.score, whole.score))
-        for within in (self.limits, lengthened(self.limits, *winning.LONGER)):
-            second = self.judge.line(course.start, replace(within, search_moves=others))
-            scores = (Score(-second.score), whole.score) if is_reply else (best.score, second.score)
+        score, longer = course.score, lengthened(self.limits, *winning.LONGER)
+        shorter = lengthened(self.limits, 1 / SIMPLER, -2)
+        for within, is_alone in ((shorter, False), (self.limits, False), (longer, False), (longer, True)):
+            if is_alone:
+                score = self.judge.line(course.start, replace(within, search_moves=list(course.moves[:1]))).score
+            else:
+                second = self.judge.line(course.start, replace(within, search_moves=others))
+            scores = (Score(-second.score), Score(-score)) if is_reply else (score, second.score)
             if second.score.mate is not None or self.judge.fall(best.start, *scores) < least:
                 return None
         targets = tactics.worth_attacking(course.boards[1], course.made[0].to_square)
@@ -142,11 +169,38 @@ class Prover:
         named = [(course.boards[0], square) for square in (course.made[0].from_square, *targets)]
         attacks = " and the ".join(tactics.piece_name(course.boards[1], target) for target in targets)
         does = f"attacks the {attacks} and " if attacks else ""
-        by = f"is better than any other {'reply' if is_reply else 'move'} by {(course.score - second.score) / 100:.2f}"
+        by = f"is better than any other {'reply' if is_reply else 'move'} by {(score - second.score) / 100:.2f}"
         said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
-        seen, other = (second.score, course.score), (course.start.uci(second.pv[0]),)
+        seen, other = (second.score, score), (course.start.uci(second.pv[0]),)
         text = f"{said} {does}{by}"
         return self._claim("only move", course.side, course, course.shown, text, seen, pieces=named, other=other)
+
+    def _threatening(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
+        """What the first move of a line threatens to win soon, if it is a piece and enough.
+
+        The move takes nothing, gives no check, and without it nothing as large is threatened: after the move played,
+        or where the better move has been answered in the same way.
+        """
+        is_reply = course is not best
+        if not course.moves or course.boards[0].is_capture(course.made[0]):
+            return None
+        found = replace(self, limits=lengthened(self.limits, 1 / SIMPLER, -2)).threat(course.after(1))
+        if found is None or not found[0].text.startswith(found[1].opening):
+            return None
+        claim, line, _ = found
+        worth = winning.MATING if claim.wins is None else claim.wins.pawns
+        is_late = claim.wins is not None and claim.wins.ply > winning.SIMPLE
+        if is_late or worth < tactics.MIN_PIECE_WON or 100 * worth < winning.COVERED * (best.score - whole.score):
+            return None
+        without = (best if is_reply else whole).after(1)
+        if not is_reply or course.moves[0] in without.legal_moves:
+            passed = _after_pass(after_move(without, *course.moves[:is_reply]))
+            if passed is not None and self._winning.count(passed).pawns >= worth:
+                return None
+        first = course.boards[0].san(course.made[0])
+        allowed = f"{whole.boards[0].san(whole.made[0])} allows {first} and the threat of"
+        said = f"{allowed if is_reply else f'{first} threatens'} {line.opening}"
+        return replace(claim, text=f"{said}, which{claim.text.removeprefix(line.opening)}")
 
     def of_line(self, course: Course) -> schema.ClaimReport | None:
         """What the side that begins a line wins by it: a mate or material; None if nothing is proved."""
@@ -154,13 +208,7 @@ class Prover:
 
     def threat(self, position: Position) -> tuple[schema.ClaimReport, Course, int] | None:
         """What the other side would win if it were to move, with its line and depth; None if nothing, or in check."""
-        board = position.to_chess(stack=False)
-        if board.is_check() or not position.legal_moves:
-            return None
-        board.push(chess.Move.null())  # its counters may get beyond those that a FEN may have
-        counters = f"{min(board.halfmove_clock, FIFTY_MOVES)} {min(board.fullmove_number, MAX_COUNTER)}"
-        passed = Position(f"{board.epd()} {counters}", position.chess960)
-        if not passed.legal_moves:
+        if (passed := _after_pass(position)) is None:
             return None
         for line in self.judge.analyse(passed, self.limits):
             course = Course(passed, line.pv, line.score)
@@ -289,6 +337,17 @@ class Prover:
         proof, fen = schema.ProofReport(self.judge.name, self.limits.nodes or 0, *seen), course.start.fen()
         side = "white" if favours else "black"
         return schema.ClaimReport(kind, side, fen, tuple(named), course.uci(plies), other, wins, proof, text)
+
+
+def _after_pass(position: Position) -> Position | None:
+    """The position after a move that changes nothing; None in check, or where the game is over before or after."""
+    board = position.to_chess(stack=False)
+    if board.is_check() or not position.legal_moves:
+        return None
+    board.push(chess.Move.null())  # its counters may get beyond those that a FEN may have
+    counters = f"{min(board.halfmove_clock, FIFTY_MOVES)} {min(board.fullmove_number, MAX_COUNTER)}"
+    passed = Position(f"{board.epd()} {counters}", position.chess960)
+    return passed if passed.legal_moves else None
 
 
 def _is_worth(pawns: int, at_last: int, loss: int) -> bool:

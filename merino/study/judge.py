@@ -220,14 +220,14 @@ def remembering(judge: Judge) -> Judge:
     return replace(judge, analyse=analyse)
 
 
-def lengthened(limits: Limits, times: int, plies: int) -> Limits:
-    """The limits with so many times the nodes or the time, or so many plies more."""
+def lengthened(limits: Limits, times: float, plies: int) -> Limits:
+    """The limits with so many times the nodes or the time, or so many plies more; both may be less."""
     depth, nodes, movetime = limits.depth, limits.nodes, limits.movetime
     return replace(
         limits,
-        depth=depth and depth + plies,
-        nodes=nodes and min(times * nodes, MAX_NODES),
-        movetime=movetime and min(times * movetime, MAX_MS),
+        depth=depth and max(1, depth + plies),
+        nodes=nodes and max(1, min(int(times * nodes), MAX_NODES)),
+        movetime=movetime and max(1, min(int(times * movetime), MAX_MS)),
     )
 
 

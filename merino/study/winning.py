@@ -37,6 +37,7 @@ COUNTING = 100_000  # nodes of the search that counts material
 COUNTER_MB = 8
 LONGER = 3, 2  # times the nodes, or more plies, of a search that must not change a score
 SIMPLE = 3  # plies in which what hangs is taken
+MATING = 100  # pawns, more than anything is worth but a mate
 
 
 def for_beginner(value: int, ply: int) -> Score:

@@ -26,12 +26,13 @@ import chess
 import chess.pgn
 
 from tools.markdown import markdown_table, with_section
-from tools.truth.board import RefusedError, balance, claim_of
-from tools.truth.engine import MAY_LOSE, MUST_LOSE, Judge, doubt, headline_doubts, loss_of
+from tools.truth.board import RefusedError, balance, claim_of, need
+from tools.truth.engine import MAY_LOSE, MUST_LOSE, Judge, doubt, headline_doubts, loss_of, need_new
 from tools.truth.rules import KINDS, headline_of, refusal
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, KEPT = ROOT / "docs" / "explaining.md", ROOT / "build" / "truth.jsonl"
+THREAT, THREATENS = "threat", re.compile(r"(?:(\S+) allows )?(\S+) (?:threatens|and the threat of) \d")
 MOVE_NUMBERS = re.compile(r"\d+\.(?:\.\.)? ?")
 GRADES = ("inaccuracy", "mistake", "blunder")
 GRADED, BY_CP, GOOD = "grades confirmed", "grades confirmed, by centipawns", "better moves not worse"
@@ -84,10 +85,14 @@ def check(said: Said, judge: Judge | None) -> list[Found]:
     """All that is found of what is said of a move."""
     found = []
     for claim in said.claims:
-        reason = refusal(claim) or misplaced(claim, said)
+        threat, text = (
+            said.move and THREATENS.match(str(claim.get("text"))),
+            f"{claim.get('text')} [{claim.get('fen')}]",
+        )
+        reason = refusal(claim) or (not_threatened(claim, threat, said, judge) if threat else misplaced(claim, said))
         if judge and reason is None:
             reason = doubt(claim_of(claim), judge)
-        found.append(Found(str(claim.get("kind")), reason, f"{claim.get('text')} [{claim.get('fen')}]"))
+        found.append(Found(THREAT if threat else str(claim.get("kind")), reason, text))
     if said.headline is not None and said.board is not None:
         found += of_headline(said.headline, said.board, judge)
     if said.move is None or said.board is None:
@@ -134,6 +139,39 @@ def misplaced(claim: Mapping[str, Any], said: Said) -> str | None:
     return None
 
 
+def not_threatened(claim: Mapping[str, Any], made: re.Match[str], said: Said, judge: Judge | None) -> str | None:
+    """Why a claim is not what the better move threatens, or what a reply to the one played does; None if it is.
+
+    The move takes nothing, and a pass after it leads to the position of the claim. Without it, after the other move and
+    the same reply if that is legal, a pass gives away less.
+    """
+    assert said.board is not None and said.move is not None
+    moves = MOVE_NUMBERS.sub("", said.move["better"]["line"]).split()
+    own, other = chess.Move.from_uci(said.move["uci"]), said.board.parse_san(moves[0])
+    reply = made[2] if made[1] else None
+    own, other = (own, other) if reply else (other, own)
+    before, without = said.board.copy(), said.board.copy()
+    without.push(other)
+    try:
+        need(before.san(own) == (made[1] or made[2]), f"it is {before.san(own)} that is made")
+        if reply:
+            before.push(own)
+            own = before.parse_san(reply)
+            if without.is_legal(own):
+                without.push(own)
+        need(not before.is_capture(own), "the move that makes the threat takes something")
+        after = before.copy()
+        after.push(own)
+        after.push(chess.Move.null())
+        need(after.epd() == chess.Board(claim["fen"]).epd(), "a pass after the move leads elsewhere")
+        if judge and without.turn != before.turn and not without.is_check():
+            without.push(chess.Move.null())
+            need_new(claim_of(claim), chess.Board(without.fen()), judge)
+    except (RefusedError, ValueError) as error:
+        return str(error)
+    return None
+
+
 def wilson(true: int, of: int) -> str:
     """A share with its 95% interval."""
     z, share = 1.96, true / of
@@ -148,7 +186,7 @@ def report(checked: Iterable[tuple[Said, list[Found]]], by: str) -> str:
     for said, found in checked:
         for each in found:
             rows[each.row].append(each.reason is None)
-            if each.row in KINDS:
+            if each.row in (THREAT, *KINDS):
                 rows["all claims"].append(each.reason is None)
             if each.reason is not None and each.row not in (REASON, BY_CP, *GRADES):
                 refused.append(f"- {each.row}, {said.where}: {each.what.replace('|', '/')}: {each.reason}")
@@ -163,6 +201,7 @@ def report(checked: Iterable[tuple[Said, list[Found]]], by: str) -> str:
         REASON,
         "all claims",
         *KINDS,
+        THREAT,
         *sorted(rows.keys() - KINDS.keys()),
     ]
     table = [

@@ -166,6 +166,16 @@ def _settled(board: chess.Board, side: chess.Color, judge: Judge, deeper: int) -
     return found
 
 
+def need_new(claim: Claim, without: chess.Board, judge: Judge) -> None:
+    """Refuse a threat that is there without the move that makes it, where `without` has its side to move."""
+    found = judge.ask(without)
+    if claim.wins is None:
+        need(found.mate is None or found.mate < 0, "there is a mate without the move")
+    else:
+        left = _settled(without, claim.side, judge, 0) - balance(without, claim.side)
+        need(left < claim.wins["pawns"], f"without the move {left} pawns are threatened")
+
+
 def _place(claim: Claim, judge: Judge, deeper: int) -> None:
     if not claim.other_line:
         return  # no move is said to be worse than another

@@ -113,10 +113,11 @@ export const proofs = (claims, play) =>
         const [before, after] = other.length
             ? ["at the end of the other line", "at the end of this one"]
             : ["where the line begins", "at its end"];
+        const plays = /threat/.test(text) ? undefined : play; // its line begins after a pass
         const scores = proof && [proof.score_before.text, before, proof.score_after.text, after];
         return h(
             "div.proof",
-            provedLine(claim, line, `${capital(text)}:`, play && ((steps) => play(claim, steps))),
+            provedLine(claim, line, `${capital(text)}:`, plays && ((steps) => plays(claim, steps))),
             won && note(won),
             other.length > 0 && provedLine(claim, other, "Compared with the end of this line:"),
             note(

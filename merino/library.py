@@ -137,8 +137,7 @@ def _sources(games: str | Path | Read | Iterable[Read]) -> annotated_files.Sourc
     """The games of a file, or those that were given; raises TypeError and StudyError."""
     if isinstance(games, str | Path):
         return annotated_files.read_sources(_path(games))
-    kinds = (Iterable, *ONE_GAME)
-    errors.instance("games", games, kinds, "the path of a file, or games of read_games or python-chess")
+    errors.instance("games", games, (Iterable, *ONE_GAME), "the path of a file, or games of read_games or python-chess")
     read: list[pgn_parts.GameSource] = []
     for game_read in [games] if isinstance(games, ONE_GAME) else games:
         errors.instance("each of games", game_read, ONE_GAME, "a game of read_games or of python-chess")

@@ -64,8 +64,7 @@ def begins_packed(content: bytes) -> bool:
     """Whether the content of a file begins with a packed position."""
     if len(content) < PACKED.itemsize:
         return False
-    first = np.frombuffer(bytearray(content[: PACKED.itemsize]), PACKED)
-    return bool(_first_fault(first)[1] == SOUND)
+    return bool(_first_fault(np.frombuffer(bytearray(content[: PACKED.itemsize]), PACKED))[1] == SOUND)
 
 
 def checked_blocks(blocks: Iterable[np.ndarray], name: str) -> Iterator[np.ndarray]:

@@ -169,14 +169,12 @@ def _of_lines(source: Source, left_out: LeftOut) -> Iterator[np.ndarray]:
             (found.scores == pgn_tokens.NO_SCORE, "neither ce 35 nor | 35 | 1.0 nor [1.0] 35", sources.NO_SCORE),
             (is_graded, "the result is not 0, 0.5 or 1", sources.UNREADABLE),
         ):
-            lines_at = found.lines[wrong].tolist()
-            left_out.add(source.path, (sources.Fault(line, said, why) for line in lines_at), "line")
+            left_out.add(source.path, (sources.Fault(line, said, why) for line in found.lines[wrong].tolist()), "line")
         found = found.only((found.scores != pgn_tokens.NO_SCORE) & ~is_graded)
         results = np.rint(2 * found.results)
         records = np.zeros(len(results), dtype=packed.SCORED)
         records["position"], records["score"], records["result"] = found.positions, found.scores, results
-        numbers = found.games % np.uint64(GAMES) + np.uint64(1)
-        records["game"] = np.where(found.games == labelled.NO_GAME, 0, numbers)
+        records["game"] = np.where(found.games == labelled.NO_GAME, 0, found.games % np.uint64(GAMES) + np.uint64(1))
         yield records
 
 

@@ -282,8 +282,7 @@ class Games:
         numbers = np.flatnonzero(is_faulty | has_no_moves | needs_result & (table["result"] == pgn_tokens.UNFINISHED))
         if not len(numbers):
             return {}
-        places = np.where(is_faulty, table["fault_at"], table["start"])[numbers]
-        lines = self.lines(places)
+        lines = self.lines(np.where(is_faulty, table["fault_at"], table["start"])[numbers])
         return {
             number: self._fault(number, line) for number, line in zip(numbers.tolist(), lines.tolist(), strict=True)
         }
@@ -380,8 +379,7 @@ def play_games(
     """
     _mark_variants(data, table)
     starts = _starting_positions(data, table)
-    bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
-    spans = list(pairwise(bounds))
+    spans = list(pairwise(np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)))
     with ThreadPoolExecutor(len(spans)) as pool:
         play = map if len(spans) == 1 else pool.map  # a thread costs more than to play a game
         blocks = list(play(lambda span: _play_span(data, table, starts, whole, *span), spans))

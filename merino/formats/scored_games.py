@@ -112,8 +112,7 @@ class ScoreUnit:
     def _unread(self) -> str:
         """The first comment with a number that is not understood as a score, and its line; "" if there is none."""
         for match in islice(_COMMENT.finditer(self.head), _ENOUGH):
-            text = np.frombuffer(match[0], dtype=np.uint8)
-            if not _NO_SCORE.fullmatch(match[0]) and not has_score(text, self.whole):
+            if not _NO_SCORE.fullmatch(match[0]) and not has_score(np.frombuffer(match[0], dtype=np.uint8), self.whole):
                 line = sources.count_lines(self.head[: match.start()]) + 1
                 return f"line {line}: {errors.abridged(' '.join(sources.decoded(match[0]).split()))}"
         return ""

@@ -227,9 +227,7 @@ class Source:
 
     def share(self, offset: int) -> float | None:
         """The share of the file before an offset of the text; `done` where the file does not hold it byte by byte."""
-        if self.begins is None or self._size is None:
-            return self.done
-        return min(1.0, (self.begins + offset) / self._size)
+        return self.done if self.begins is None or self._size is None else min(1.0, (self.begins + offset) / self._size)
 
     def read(self, size: int) -> bytes:
         """The next bytes of the text, at most `size`; none at its end."""
@@ -259,8 +257,7 @@ class Source:
     def holds_positions(self) -> bool:
         """Whether it begins like a list of positions, one per line, and not like PGN."""
         lines = (line.strip() for line in re.split(rb"[\r\n]+", self.head))
-        first = next((line for line in lines if line and not line.startswith(b"#")), b"")
-        return _POSITION.match(first) is not None
+        return _POSITION.match(next((line for line in lines if line and not line.startswith(b"#")), b"")) is not None
 
     def lines(self, size: int = CHUNK) -> Iterator[bytes]:
         """The text in pieces of about this size that end where a line ends."""

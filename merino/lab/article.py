@@ -159,8 +159,7 @@ def _rows(run: ArticleRun, folder: Path, context: StepContext) -> Iterator[Row]:
             row = replace(row, games=summary["games"], positions=summary["positions"])
         if is_there(file):
             evaluations = (LinearEvaluation(load(file)), LinearEvaluation(start))
-            state = folder / f"{version.name}.state"
-            tally = play_match(*evaluations, plan.trial(0), state, context, decides=False)
+            tally = play_match(*evaluations, plan.trial(0), folder / f"{version.name}.state", context, decides=False)
             found = estimate(tally.counts)
             row = replace(row, match_games=tally.games, elo=found.elo, elo_error=found.elo_error)
         yield row

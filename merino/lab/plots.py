@@ -300,8 +300,7 @@ def weights_by_square(network: Network) -> np.ndarray:
         np.unique(term.kings),
         term.moving,
     )
-    features = groups[:, None] + factor.stride * np.arange(np.prod(boards))
-    return inputs[features].mean(axis=0).reshape(*boards, -1)
+    return inputs[groups[:, None] + factor.stride * np.arange(np.prod(boards))].mean(axis=0).reshape(*boards, -1)
 
 
 def _training(figure: Any, run: NetRun) -> None:

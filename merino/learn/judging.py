@@ -193,8 +193,7 @@ def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
     )
     if gain.decrease > 0 and in_doubt and not fitted.interrupted and not settings.split_by_position:
         gain = _cross_validated(sample, start, end, problem, settings.seed, after.products)
-    spread = sandwich_errors(sample, end, problem, after)
-    return Learned(**vars(fitted), after=after, gain=gain, spread=spread)
+    return Learned(**vars(fitted), after=after, gain=gain, spread=sandwich_errors(sample, end, problem, after))
 
 
 def sandwich_errors(sample: Sample, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:
@@ -219,8 +218,7 @@ def sandwich_errors(sample: Sample, parameters: FitParameters, problem: FitProbl
 def part_of_step(sample: Sample, learned: Learned, share: float) -> Learned:
     """The same fit with only this share of its step from the start, rounded; its gain is on the validation set."""
     start, end = learned.start, learned.end
-    weights = start.weights + share * (end.weights - start.weights)
-    between = learned.problem.rounded(replace(end, weights=weights))
+    between = learned.problem.rounded(replace(end, weights=start.weights + share * (end.weights - start.weights)))
     gain = _gain(_error_decreases(sample, start, between))
     after, spread = samples.gather(sample, between), share * learned.spread
     return replace(learned, end=between, after=after, gain=gain, spread=spread)
@@ -253,8 +251,7 @@ def _cross_validated(
     """
     decreases = [_error_decreases(sample, start, end)]
     games = np.random.default_rng(seed).permutation(sample.games(is_validation=False))
-    parts = np.array_split(games, round(1 / samples.VALIDATION_SHARE) - 1)
-    for part in parts:
+    for part in np.array_split(games, round(1 / samples.VALIDATION_SHARE) - 1):
         if len(part):
             fold = sample.with_validation(part)
             sums = replace(samples.gather(fold, end, samples.Detail.GRADIENT), products=products)
@@ -395,8 +392,7 @@ def _by_heats(
         if each.games:
             say(f"  {each.way}: {each.games} games, Elo {signed(each.elo, each.elo_error)}")
     best = ways[found.best] if found.interrupted else _top_of_curve(data.sample, ways, found.pairs, ways[found.best])
-    seconds = duration(time.perf_counter() - began)
-    say(f"The best after {seconds}, by the games of all shares: {best.name}.")
+    say(f"The best after {duration(time.perf_counter() - began)}, by the games of all shares: {best.name}.")
     learned = replace(best.learned, interrupted=True) if found.interrupted else best.learned
     return learned, tried
 

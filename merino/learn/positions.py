@@ -141,8 +141,7 @@ def drawn(keys: np.ndarray, games: np.ndarray, per_game: int | np.ndarray) -> np
     `per_game` may be int64[n], the same for all positions of a game.
     """
     order = np.lexsort((keys * ODD, games))
-    in_order = games[order]
-    begins = _beginnings(in_order)
+    begins = _beginnings(games[order])
     rank = np.arange(len(games)) - np.repeat(begins, np.diff(np.append(begins, len(games))))
     chosen = np.zeros(len(games), dtype=np.bool_)
     chosen[order[rank < np.broadcast_to(per_game, len(games))[order]]] = True

@@ -342,8 +342,7 @@ class _LearnRun:
             f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
             f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",
         ]
-        end = judged.learned.end.weights
-        return weights_files.learned_text(self.paths.source, end, header, judged.terms).encode()
+        return weights_files.learned_text(self.paths.source, judged.learned.end.weights, header, judged.terms).encode()
 
     def reports(self, judged: judging.Judged, outcome: InstallOutcome) -> dict[Path, bytes]:
         """The record, if it is wanted, once it is known what becomes of the new weights."""

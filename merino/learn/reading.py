@@ -157,8 +157,7 @@ class FileReader:
 
     def _read_games(self, source: sources.Source, fen: IO[bytes] | None) -> None:
         found = used = unscored = rows = 0
-        from_comments = self._options.needs_scores and self._options.teacher is None
-        unit = scored_games.ScoreUnit(source) if from_comments else None
+        unit = scored_games.ScoreUnit(source) if self._options.needs_scores and self._options.teacher is None else None
         rows_of = partial(part_of, self._options, fen is not None, None if unit is None else unit.whole)
         for part in work.in_order(rows_of, pgn_games.games_of(source)):
             self._add(source, part, "game")
@@ -327,8 +326,7 @@ def read(request: LearnRequest, terms: registry.TermSet, weights: np.ndarray, ev
     found = read_rows(paths, options, events)
     events.detail(f"Games: {found.games}")
     taken = samples.split(found.rows, request.settings)
-    seconds = time.perf_counter() - began
-    return TrainingData(request, terms, start, taken, found.games, found.left_out, began, seconds)
+    return TrainingData(request, terms, start, taken, found.games, found.left_out, began, time.perf_counter() - began)
 
 
 def prepared(

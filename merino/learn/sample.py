@@ -562,8 +562,7 @@ def products_by_game(sample: Sample, parameters: FitParameters, directions: np.n
 
     A game's part is the sum of its training rows times slope and residual; `directions` is float64[weights, d].
     """
-    products = sum(sample.each(partial(_gradients_of_share, parameters)))
-    return np.asarray(directions.T @ products @ directions)
+    return np.asarray(directions.T @ sum(sample.each(partial(_gradients_of_share, parameters))) @ directions)
 
 
 def _carriers_of_share(phases: int, sample: Sample, span: Span) -> np.ndarray:

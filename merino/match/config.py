@@ -119,9 +119,7 @@ class TimeControl:
         """The size of our tables: small ones are quicker to clear and stay in the cache."""
         if self.hash is not None:
             return self.hash
-        if self.nodes is None:
-            return HASH_MB
-        return max(1, min(MAX_USUAL_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
+        return HASH_MB if self.nodes is None else max(1, min(MAX_USUAL_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
 
     @property
     def other_hash_mb(self) -> int:

@@ -583,8 +583,7 @@ class _GameInPlay:
         if used - allowed > self._on.margin:
             return used - allowed
         if clock is not None:
-            left = max(0.0, allowed - used) + clock.added_after(self._made[turn])
-            self._left[turn] = min(left, limits.MAX_MS)
+            self._left[turn] = min(max(0.0, allowed - used) + clock.added_after(self._made[turn]), limits.MAX_MS)
         self.played.append(played)
         self._position.push(played.move)
         self._board.push(Move(played.move).to_chess(self._position.chess960))

@@ -87,8 +87,7 @@ class GrowingFile:
         """Keep others from the file for this block; raises MatchError. What is no regular file is only written."""
         with ExitStack() as stack:
             with files.writing(MatchError, self.path):
-                is_stream = files.is_stream(self.path)
-                self._file = (files.open_stream if is_stream else files.open_to_extend)(self.path)
+                self._file = (files.open_stream if files.is_stream(self.path) else files.open_to_extend)(self.path)
                 stack.enter_context(self._file)
                 files.lock(self._file)
             yield

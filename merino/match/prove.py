@@ -217,8 +217,7 @@ def prove(
     """
     from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415 (with chess.engine, which a fit need not load)
 
-    output = MatchOutput(show, played=played)
-    result = run_match(trial.match(new, old), threads or work.cores(), trial.test, output)
+    result = run_match(trial.match(new, old), threads or work.cores(), trial.test, MatchOutput(show, played=played))
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _lines_of(proof, new.label, old.label):
         say(line)

@@ -62,8 +62,7 @@ def _words(game: Game, board: chess.Board) -> list[str]:
         says = remark(board.turn, played.score, played.depth, played.seconds)
         words += push_move(board, Move(played.move).to_chess(board.chess960), bool(words) and words[-1][-1] != "}")
         words += [comment(says)] if says else []
-    end = game.reason.value + (f": {game.detail}" if game.detail else "")
-    return [*words, comment(end), game.result]
+    return [*words, comment(game.reason.value + (f": {game.detail}" if game.detail else "")), game.result]
 
 
 def remark(turn: chess.Color, score: int | None, depth: int | None, seconds: float | None) -> str:

@@ -288,8 +288,7 @@ def play_match(
                 count = max(1, min(round(BLOCK_SECONDS / max(seconds, 1e-3)), most, MAX_PAIRS))
             pairs = range(pair, pair + count)
             numbers = tuple(tuple(range(max(2 * p, first), min(2 * p + 2, games))) for p in pairs)
-            openings = () if source is None else tuple(map(source.opening, pairs))
-            yield PairBlock(numbers, openings)
+            yield PairBlock(numbers, () if source is None else tuple(map(source.opening, pairs)))
             pair = pairs.stop
 
     with ExitStack() as stack:

@@ -326,8 +326,7 @@ def _parts_of_rest(record: np.ndarray, evaluation: Evaluation, by_terms: Evaluat
     game = Coalitions(record, rests_of)
     squares = game.sets_of(np.arange(len(game.squares)))
     everyone = squares.sum(keepdims=True, dtype=np.uint64)
-    falls = game.scores(everyone) - game.scores(everyone & ~squares)
-    known = dict(zip(game.squares, falls.tolist(), strict=True))
+    known = dict(zip(game.squares, (game.scores(everyone) - game.scores(everyone & ~squares)).tolist(), strict=True))
     occupied = np.flatnonzero(record[0]["board"] != EMPTY).tolist()
     return {SQUARE_NAMES[square]: known.get(square, 0.0) for square in occupied}
 

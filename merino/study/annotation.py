@@ -118,8 +118,7 @@ def annotate_moves(
             best, own = Course(previous, better.best, better.score), Course(current, after.best, after.score)
             if suspected > FULLY:
                 best, own = _anew(best, own, judge, deeper(limits))
-            mistake = claims.Prover(judge, deeper(limits)).of_mistake(move, best, own)
-            annotated = replace(annotated, mistake=mistake)
+            annotated = replace(annotated, mistake=claims.Prover(judge, deeper(limits)).of_mistake(move, best, own))
         yield annotated
         before, explained = after, explained_after
 
@@ -163,8 +162,7 @@ def _confirmed(
         return best, after
     limits = lengthened(limits, *winning.LONGER)
     after = verdict_on(after_move(position, move), judge, limits)
-    longer = verdict_on(after_move(position, best.best[0]), judge, limits)
-    return _from(position, best.best[0], longer), after
+    return _from(position, best.best[0], verdict_on(after_move(position, best.best[0]), judge, limits)), after
 
 
 def _anew(best: Course, own: Course, judge: Judge, limits: Limits) -> tuple[Course, Course]:

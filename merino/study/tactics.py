@@ -92,8 +92,7 @@ def second_threat(board: chess.Board) -> int:
 def can_promote(board: chess.Board) -> bool:
     """Whether a pawn of the side to move can step to its last rank."""
     rank, step = (chess.BB_RANK_7, 8) if board.turn else (chess.BB_RANK_2, -8)
-    pawns = board.pieces(chess.PAWN, board.turn) & rank
-    return any(board.piece_type_at(square + step) is None for square in pawns)
+    return any(board.piece_type_at(square + step) is None for square in board.pieces(chess.PAWN, board.turn) & rank)
 
 
 def is_quiet(board: chess.Board) -> bool:
@@ -129,8 +128,7 @@ def trapped(board: chess.Board) -> Iterator[chess.Square]:
     for square in pieces:
         if exchange(board, square, not side) < MIN_PIECE_WON:
             continue
-        flights = [move for move in board.legal_moves if move.from_square == square]
-        if all(_loses(board, move) for move in flights):
+        if all(_loses(board, move) for move in board.legal_moves if move.from_square == square):
             yield square
 
 

@@ -580,8 +580,7 @@ def count_leaves(session: Session, arguments: str) -> None:
 
     This is the usual test of a move generator.
     """
-    depth = games.whole_number(arguments, "the depth", 1, MAX_PERFT_DEPTH)
-    perft.print_divide(session.position, depth, session.say)
+    perft.print_divide(session.position, games.whole_number(arguments, "the depth", 1, MAX_PERFT_DEPTH), session.say)
 
 
 @command("weights", Section.ENGINE, "[ACTION [FILE]]")

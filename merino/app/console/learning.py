@@ -181,8 +181,7 @@ def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> 
 def run_learn(arguments: Sequence[str]) -> int:
     """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises MerinoError."""
     args = read_arguments(arguments)
-    stream = sys.stderr if args.as_json else sys.stdout
-    result = carry_out(args, partial(print, file=stream, flush=True))
+    result = carry_out(args, partial(print, file=sys.stderr if args.as_json else sys.stdout, flush=True))
     return interrupt.INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
 
 

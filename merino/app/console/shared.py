@@ -120,8 +120,7 @@ class KeyValues(argparse.Action):
         found, wanted = dict(word.split("=", 1) for word in values if "=" in word), self.metavar or ()
         try:
             if found.keys() != {word.partition("=")[0] for word in wanted}:
-                fault = f"expected {' '.join(wanted)}, found '{' '.join(values)[:60]}'"
-                raise argparse.ArgumentTypeError(fault)
+                raise argparse.ArgumentTypeError(f"expected {' '.join(wanted)}, found '{' '.join(values)[:60]}'")
             setattr(namespace, self.dest, {key: natural(value) for key, value in found.items()})
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentError(self, str(error)) from error

@@ -83,8 +83,7 @@ def shapley(fields: Fields, state: ServerState) -> Message:
 def read(fields: Fields, _: ServerState) -> Message:
     """POST /api/read: read a text, which may be a FEN, an EPD, moves or PGN."""
     free = fields.flag("free")
-    position = fields.position() if fields.has("fen") else None
-    return read_text(fields.text("text"), position, free)
+    return read_text(fields.text("text"), fields.position() if fields.has("fen") else None, free)
 
 
 def pgn_text(fields: Fields, _: ServerState) -> Message:

@@ -91,8 +91,7 @@ def _reached(parts: list[Any], taken: np.ndarray, key: int) -> tuple[np.ndarray,
     """The numbers of the games that reach a position, each as often as it does, and what is played there."""
     at = [(np.flatnonzero(keys == np.uint64(key)), played, numbers) for keys, played, numbers in parts]
     found = np.concatenate([numbers[rows] for rows, _, numbers in at])
-    moves = np.concatenate([played[rows] for rows, played, _ in at])
-    return found[taken[found]], moves[taken[found]]
+    return found[taken[found]], np.concatenate([played[rows] for rows, played, _ in at])[taken[found]]
 
 
 def _elo(text: str) -> float:

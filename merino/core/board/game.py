@@ -297,9 +297,7 @@ class Position:
             return Outcome(Termination.INSUFFICIENT_MATERIAL, None)
         if self.halfmove_clock >= FIFTY_MOVES:
             return Outcome(Termination.FIFTY_MOVES, None)
-        if self.is_repetition():
-            return Outcome(Termination.THREEFOLD_REPETITION, None)
-        return None
+        return Outcome(Termination.THREEFOLD_REPETITION, None) if self.is_repetition() else None
 
     def is_game_over(self) -> bool:
         """Whether the game has ended, by `outcome`."""

@@ -95,8 +95,7 @@ def _count_behind(position: Position, move: Move, depth: int, is_stopped: Callab
     child.push(move)
     if depth <= COUNTED_IN_ONE_GO:
         return perft(child.record, depth)
-    replies = child.legal_moves
-    return sum(_count_behind(child, reply, depth - 1, is_stopped) for reply in replies if not is_stopped())
+    return sum(_count_behind(child, reply, depth - 1, is_stopped) for reply in child.legal_moves if not is_stopped())
 
 
 def _key(move: Move) -> _Key:

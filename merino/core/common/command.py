@@ -66,8 +66,7 @@ class Command(NamedTuple):
 
     def load(self) -> Callable[..., Any]:
         """The function that runs it."""
-        function: Callable[..., Any] = loaded(self.target)
-        return function
+        return loaded(self.target)
 
 
 def by_name(commands: Sequence[Command]) -> dict[str, Command]:

@@ -38,9 +38,7 @@ def as_word(text: object) -> str:
 
 def in_one_line(text: str) -> str:
     """The text in characters that print and that any file takes: line ends, controls and the like as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 def without_controls(text: str) -> str:

@@ -97,5 +97,4 @@ def link(name: str, code: bytes, error: type[Exception]) -> Callable[..., Any]:
         definition = _Definition(name.encode(), engine.get_function_address(SYMBOL), _FASTCALL, None)
         _LINKED.append((engine, definition))
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p)
-    function: Callable[..., Any] = make(("PyCFunction_NewEx", ctypes.pythonapi))(definition, error, None)
-    return function
+    return make(("PyCFunction_NewEx", ctypes.pythonapi))(definition, error, None)

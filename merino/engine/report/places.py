@@ -235,8 +235,7 @@ def differing(kind: str, here: chess.Board, there: chess.Board, owner: chess.Col
     if fact.by == GAP:
         return [each for each in own if each.detail not in {found.detail for found in _gaps(there, owner)}]
     if fact.by == LINE:
-        heavy = there.pieces(chess.ROOK, owner) | there.pieces(chess.QUEEN, owner)
-        files = set(map(chess.square_file, heavy))
+        files = set(map(chess.square_file, there.pieces(chess.ROOK, owner) | there.pieces(chess.QUEEN, owner)))
         own = [each for each in own if chess.square_file(each.square) not in files]
     squares = {each.square for each in other}
     return [each for each in own if each.square not in squares] if len(own) > len(other) else []

@@ -277,8 +277,7 @@ class Chooser:
                 is_whole = is_whole and weight == 0
                 continue
             scores, depth = np.zeros(len(kept), dtype=np.int64), max(1, last_depth - 1)
-            first = min(MIN_NODES, share)
-            total += search_all(self._worker.record, children[kept], past, nodes, depth, first, scores)
+            total += search_all(self._worker.record, children[kept], past, nodes, depth, min(MIN_NODES, share), scores)
             if self._stop_flag[0]:
                 is_whole = False
                 break

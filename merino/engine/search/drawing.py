@@ -24,8 +24,7 @@ def searched_as_html(position: Position | None, values: Mapping[str, object], li
     board = chess.Board(position.fen(), chess960=True)
     table = _table(values, board.variation_san(chess.Move.from_uci(Move(move).uci(True)) for move in line))
     arrows = [chess.svg.Arrow(Move(move).from_square, Move(move).to_square) for move in line[:1]]
-    drawn = chess.svg.board(chess.BaseBoard(board.board_fen()), arrows=arrows, size=SIZE)
-    return side_by_side(drawn, table)
+    return side_by_side(chess.svg.board(chess.BaseBoard(board.board_fen()), arrows=arrows, size=SIZE), table)
 
 
 def _table(values: Mapping[str, object], line: str) -> str:

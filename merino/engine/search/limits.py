@@ -100,9 +100,7 @@ class Score(int):
         """Moves to mate: positive if the side to move mates, negative or 0 if it is mated; None if no mate is seen."""
         if self >= MATE_IN_MAX_PLY:
             return (MATE_SCORE - self + 1) // 2
-        if self <= -MATE_IN_MAX_PLY:
-            return -((MATE_SCORE + self + 1) // 2)
-        return None
+        return -((MATE_SCORE + self + 1) // 2) if self <= -MATE_IN_MAX_PLY else None
 
     def words(self) -> str:
         """Pawns for the side to move, or moves to mate: "+0.35", "mate in 3", or what the tablebases know."""

@@ -60,8 +60,7 @@ class Tables(chess.syzygy.Tablebase):
     @cached_property
     def results(self) -> table_files.ResultTables:
         """Those of results, for the search."""
-        files = {Path(table.path).stem: Path(table.path) for table in self.wdl.values()}
-        return table_files.ResultTables(files)
+        return table_files.ResultTables({Path(table.path).stem: Path(table.path) for table in self.wdl.values()})
 
 
 def open_tables(path: str) -> Tables:

@@ -107,8 +107,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
     As the protocol has it, unknown words before a command are skipped: `joho isready` means `isready`. This applies to
     the protocol's own commands; the others, some of them single letters, must come first.
     """
-    words = line.split()
-    for index, word in enumerate(words):
+    for index, word in enumerate(line.split()):
         command = STANDARD.get(word) if index else COMMANDS.get(word.lower())
         if command is not None:
             return command, "".join(line.split(None, index + 1)[index + 1 :])

@@ -65,8 +65,7 @@ def parse_go(words: Sequence[str], find_move: Callable[[str], int | None]) -> Go
             index += 1
         else:
             remarks.append(f"go: '{word[:40]}' is ignored")
-    found = map(find_move, dict.fromkeys(wanted))
-    search_moves = list(dict.fromkeys(move for move in found if move is not None))
+    search_moves = list(dict.fromkeys(move for move in map(find_move, dict.fromkeys(wanted)) if move is not None))
     if wanted and not search_moves:
         remarks.append("go: none of the searchmoves is legal, so all moves are searched")
     return Go(_limits(numbers, flags, search_moves), numbers.get("perft"), list(dict.fromkeys(remarks))[:_MAX_REMARKS])

@@ -119,8 +119,7 @@ def with_credits(values: PieceValues, record: np.ndarray, weights: np.ndarray, t
     for piece in values.pieces:
         own = _credits(credited[piece.square], numbers, terms)
         relative = None if piece.removal is None or not pawn else piece.removal / pawn
-        attributed = math.fsum(credit.cp for credit in own)
-        pieces.append(replace(piece, relative=relative, attributed=attributed, credits=own))
+        pieces.append(replace(piece, relative=relative, attributed=math.fsum(credit.cp for credit in own), credits=own))
     net = compiled.features_of(record, terms)[0] - np.where(record[0]["board"] >= BLACK_PIECE, -1.0, 1.0) @ credited
     return PieceValues(values.explanation, tuple(pieces), _credits(net, numbers, terms))
 

@@ -350,9 +350,7 @@ class KingBlock:
 def king_block(name: str) -> KingBlock | None:
     """The block of the friendly king with this name, which may be a map; None if there is none."""
     drawn = name[len("KING[") : -1]
-    if name == f"KING[{drawn}]" and _MAP.fullmatch(drawn):
-        return KingBlock(name, _places(drawn))
-    return KINGS.get(name)
+    return KingBlock(name, _places(drawn)) if name == f"KING[{drawn}]" and _MAP.fullmatch(drawn) else KINGS.get(name)
 
 
 def _places(drawn: str) -> tuple[int, ...]:

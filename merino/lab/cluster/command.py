@@ -44,8 +44,7 @@ DEFAULT_GAMES, NODES = 8, 1000  # of the measurement: for each thread, and a mov
 
 def run_cluster(words: Sequence[str]) -> int:
     """The command in a shell: 0, or 1 if some worker cannot be used; raises CommandError."""
-    parser = _parser()
-    args = parser.parse_args(words)
+    args = _parser().parse_args(words)
     if args.address is None:
         print(PAGE, end="")
         return 0

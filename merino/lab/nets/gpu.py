@@ -131,6 +131,5 @@ def _rows_of(layout: Layout) -> np.ndarray:
     found = []
     for term in layout.feature_set.terms:
         halves = features.piece_features(term)[0].reshape(2, features.PIECES, 64)
-        by_king = np.stack([halves[place >> 2 & 1] for place in range(64)])
-        found.append(by_king + term.kings[:, None, None])
+        found.append(np.stack([halves[place >> 2 & 1] for place in range(64)]) + term.kings[:, None, None])
     return np.stack(found, axis=-1).astype(np.int32)

@@ -632,8 +632,7 @@ class Gradient:
     def step(self, weights: np.ndarray, moments: np.ndarray, rates: np.ndarray) -> None:
         """A step of Adam with the gradient of `add_up`; `moments` is float32[2, size], for `rates` see `_adam`."""
         bounds = np.linspace(0, len(weights), self._threads + 1).astype(np.int64)
-        work = partial(_adam, weights, moments, self._gradients, rates)
-        list(self._pool.map(work, bounds[:-1], bounds[1:]))
+        list(self._pool.map(partial(_adam, weights, moments, self._gradients, rates), bounds[:-1], bounds[1:]))
 
     def fetch(self, weights: np.ndarray, moments: np.ndarray) -> None:
         """Nothing: these are the arrays that `step` has changed."""

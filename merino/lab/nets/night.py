@@ -457,8 +457,7 @@ def _fit(
         name = NOTHING if state.is_from_nothing else Path(state.start_name).name  # a path means nothing elsewhere
         about |= {"recipe": state.plan.recipe(name, number)}
         about |= {"generations": [{"generation": each, **asdict(played)} for each, played in data.items()]}
-        trainer = training.Trainer(records, settings, about, place / CHECKPOINT, context.threads, start)
-        found = trainer.run(report)
+        found = training.Trainer(records, settings, about, place / CHECKPOINT, context.threads, start).run(report)
     if found.interrupted:
         raise rounds.StepStoppedError
     net_files.save_net(found.network, place / CANDIDATE)

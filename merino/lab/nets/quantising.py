@@ -78,8 +78,7 @@ def _finest_behind(shape: Shape, weights: Mapping[str, np.ndarray], qa: int) -> 
     """The finest quantum behind a first layer of `qa`, 0 for none."""
     if _limit(weights, {"middle_bias": MAX_INT16, "output_bias": MAX_INT16}) < network.FINE_QC:
         return 0
-    factor = Quanta(qa).largest_factor
-    limit = _limit(weights, {"output": MAX_INT16} | {"middle" if shape.second else "output": factor})
+    limit = _limit(weights, {"output": MAX_INT16} | {"middle" if shape.second else "output": Quanta(qa).largest_factor})
     return int(min(limit, network.MAX_FINE_QB)) if limit >= QB else 0
 
 

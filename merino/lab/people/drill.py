@@ -126,8 +126,7 @@ def exercises_of(
         if exercise is not None:
             found.append(exercise)
         report("Judging mistakes", (index + 1) / len(candidates))
-    unique = {exercise.identity: exercise for exercise in found}
-    return sorted(unique.values(), key=lambda exercise: -exercise.loss)
+    return sorted({exercise.identity: exercise for exercise in found}.values(), key=lambda exercise: -exercise.loss)
 
 
 def _candidates(
@@ -231,8 +230,7 @@ def reply_to(exercise: Exercise, text: str, judge: Judge) -> Reply:
 
 def hint_for(exercise: Exercise) -> str:
     """Which piece moves, in words."""
-    move = exercise.board.parse_san(exercise.solution)
-    return f"It moves the piece on {chess.square_name(move.from_square)}."
+    return f"It moves the piece on {chess.square_name(exercise.board.parse_san(exercise.solution).from_square)}."
 
 
 def as_pgn(exercises: Sequence[Exercise]) -> str:

@@ -66,8 +66,7 @@ def _drill(args: argparse.Namespace, place: Path, judge: Callable[[], Judge]) ->
 def _practise(progress: drill.Practice, place: Path, count: int, kind: str | None, judge: Callable[[], Judge]) -> int:
     """Ask what is due, at most so many exercises, of one kind unless that is None."""
     drill.scheduling()  # before the first answer, which could not be kept
-    now = datetime.now(UTC)
-    due = [exercise for exercise in progress.due(now) if kind in (None, exercise.kind)][:count]
+    due = [exercise for exercise in progress.due(datetime.now(UTC)) if kind in (None, exercise.kind)][:count]
     if not due:
         what = "Nothing is due" if kind is None else f"No exercise of the kind '{kind}' is due"
         print(f"{what}. Come back later, or play some more games.")

@@ -31,8 +31,7 @@ def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.
     """The profile of a `player` of games, as `merino profile --json` has it; what is left out is in sentences."""
     most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
     with _studying(fields, state, stop) as (path, _, judge):
-        player = games_of_player(path, fields.text("player"))
-        found = profile_of(player, most, judge, partial(_progressed, say, stop))
+        found = profile_of(games_of_player(path, fields.text("player")), most, judge, partial(_progressed, say, stop))
     return {"type": "done", "profile": as_object(found) | {"left_out": "; ".join(found.left_out.lines())}}
 
 
@@ -97,8 +96,7 @@ def _standing(practice: drill.Practice) -> dict[str, Any]:
 
 def _practices(state: ServerState) -> dict[str, drill.Practice]:
     """Those that were opened, by the file of their progress."""
-    practices: dict[str, drill.Practice] = state.kept.setdefault(PRACTICES, {})
-    return practices
+    return state.kept.setdefault(PRACTICES, {})
 
 
 def _exercise(fields: Fields, state: ServerState) -> tuple[drill.Practice, drill.Exercise]:

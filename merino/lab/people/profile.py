@@ -541,8 +541,7 @@ def _named(game: PlayerGame) -> tuple[str, str]:
     fen = to_fen(game.start)
     if fen.split()[:4] != START_FEN.split()[:4]:
         return SET_UP, ""
-    longest = known_openings.longest_opening() + 1
-    opening = known_openings.opening_by(game.positions["key"][:longest].tolist())
+    opening = known_openings.opening_by(game.positions["key"][: known_openings.longest_opening() + 1].tolist())
     if opening is None:
         return f"other openings, 1.{san(fen, int(game.moves[0]))}", ""
     return opening.name.split(",")[0], opening.eco

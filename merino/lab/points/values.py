@@ -105,8 +105,7 @@ def fit_all(cells: Cells) -> np.ndarray:
     """The best weights for the sample itself, float64[k]."""
     size = len(cells.table)
     trials = np.bincount(cells.cell, minlength=size).astype(np.float64)
-    scores = np.bincount(cells.cell, weights=cells.score, minlength=size)
-    return fit(cells.table, trials[None], scores[None])[0]
+    return fit(cells.table, trials[None], np.bincount(cells.cell, weights=cells.score, minlength=size)[None])[0]
 
 
 def bootstrap(cells: Cells, vectors: Vectors, samples: int, seed: int) -> np.ndarray:

@@ -178,8 +178,7 @@ def _simulate(args: argparse.Namespace) -> int:
                 for method in asked.methods:
                     show(f"{name}, {counted(size, 'parameter')}, {method}")
                     setting = simulator.SETTINGS[name]
-                    cell = simulator.simulate(METHODS[method], setting, size, **how, at_a_time=args.concurrency)
-                    cells.append(cell)
+                    cells.append(simulator.simulate(METHODS[method], setting, size, **how, at_a_time=args.concurrency))
             show.wipe()
             rows += map(simulator.cell_json, cells)
             if not args.json:  # show the results so far, also after Ctrl-C or on a full disk

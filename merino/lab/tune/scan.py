@@ -230,6 +230,5 @@ def run(args: argparse.Namespace) -> int:
         found = run_scan(name, values, against, play)
     if found.fault and len(found.points) == 1:
         raise found.fault
-    text = json.dumps(scan_json(found, conditions)) if args.json else "\n".join([*scan_table(found), found.verdict])
-    print(text)
+    print(json.dumps(scan_json(found, conditions)) if args.json else "\n".join([*scan_table(found), found.verdict]))
     return games.ended(args, found.interrupted, found.fault)

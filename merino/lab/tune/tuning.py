@@ -208,8 +208,7 @@ class Tune:
         """Take the result of the oldest waiting pair; NaN if it was lost."""
         result = self.waiting[0]._replace(y=float(y))
         state = self.state if math.isnan(y) else after(self.settings, self.state, result)
-        waiting = deque(islice(self.waiting, 1, None))
-        self.state, self.waiting = state, waiting
+        self.state, self.waiting = state, deque(islice(self.waiting, 1, None))
         self.done.append(result)  # as in `ask`
 
     def estimate(self) -> np.ndarray:

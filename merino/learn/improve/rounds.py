@@ -452,8 +452,7 @@ def pieces_alone(terms: TermSet) -> np.ndarray:
 
 def described(state: LoopState) -> str:
     """How far a run has come, in a sentence."""
-    proven = sum(each.is_proven for each in state.rounds)
-    return f"{counted(len(state.rounds), 'round')}, {proven} of them successful"
+    return f"{counted(len(state.rounds), 'round')}, {sum(each.is_proven for each in state.rounds)} of them successful"
 
 
 def play_games(

@@ -222,7 +222,7 @@ def _comment_move(
         best = ()  # it would be part of a line that nothing closes
     is_marked = _put_sign(edited, group, annotated, own)
     words = _words(annotated, is_marked, san(position, best[0]) if best else "").split()
-    anchor = group[len(list(takewhile(_is_sign, group[1:])))]
+    anchor = group[len(list(takewhile(lambda part: part.kind in (pgn_tokens.SIGN, pgn_tokens.OTHER), group[1:])))]
     if own_comment and own:
         _into_comment(edited, own_comment, own.span("own"), words, is_own=True)
         anchor = own_comment
@@ -236,10 +236,6 @@ def _comment_move(
         edited.exchange(own_line[0].start, own_line[-1].stop, line)
     elif line:
         edited.add((variations[-1][-1] if variations else anchor).stop, line)
-
-
-def _is_sign(part: PgnPart) -> bool:
-    return part.kind in (pgn_tokens.SIGN, pgn_tokens.OTHER)
 
 
 def _is_about_move(part: PgnPart) -> bool:

@@ -178,14 +178,9 @@ def _said_by(address: str) -> str:
     return moves if moves.startswith(("[", "1")) else f"1. {moves}"
 
 
-def _in_blanks(text: str) -> str:
-    """A text with blanks for what stands for them in addresses, and without the marks of JSON."""
-    return re.sub(r"[_+\s]+", " ", unquote(text).replace("\\/", "/"))
-
-
 def _inside(text: str) -> list[str]:
-    """The position that stands somewhere in a text, as in markup or data; none where there is none."""
-    found = _FEN.search(_in_blanks(text))
+    """The position that stands somewhere in a text, as in an address, markup or JSON; none where there is none."""
+    found = _FEN.search(re.sub(r"[_+\s]+", " ", unquote(text).replace("\\/", "/")))
     return [found[0]] if found else []
 
 

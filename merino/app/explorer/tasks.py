@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
+from queue import SimpleQueue
 from random import Random
 from typing import Any
 
@@ -138,16 +139,10 @@ def _limits(fields: Fields, otherwise: Limits) -> Limits:
 
 def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> SearchResult:
     """The result of a search, which `stop` ends."""
-    done, results = threading.Event(), list[SearchResult]()
-
-    def finish(result: SearchResult) -> None:
-        results.append(result)
-        done.set()
-
-    searcher.start(position, limits, show or (lambda _: None), finish)
+    results = SimpleQueue[SearchResult]()
+    searcher.start(position, limits, show or (lambda _: None), results.put)
     with stop.calling(searcher.stop):
-        done.wait()
-    return results[0]
+        return results.get()
 
 
 def _line(position: Position, line: Line, judging: judge.Judge) -> dict[str, Any]:
@@ -258,8 +253,7 @@ def match(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
             state.at_end.append(begun.stop)
     if MATCH not in state.kept:
         raise RequestError("no match has been played since the explorer was started")
-    played: ServerMatch = state.kept[MATCH]
-    return played.follow(say, stop)
+    return state.kept[MATCH].follow(say, stop)
 
 
 def match_so_far(_: Fields, state: ServerState) -> Message:

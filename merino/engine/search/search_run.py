@@ -102,9 +102,7 @@ class MoveClock:
 
     def milliseconds(self, nodes: int) -> float:
         """The time since the start, once the search has visited so many nodes."""
-        if self.nodestime:
-            return (nodes - self._first) / self.nodestime
-        return 1000 * (time.perf_counter() - self._began)
+        return (nodes - self._first) / self.nodestime if self.nodestime else 1000 * (time.perf_counter() - self._began)
 
     def nodes_until(self, milliseconds: float) -> int:
         """The number of nodes of the search when this time is up; only where time is counted in nodes."""
@@ -378,9 +376,6 @@ class SearchRun:
             wanted.append(2 * limits.mate)
         return max(1, min([MAX_PLY - 1, *wanted]))
 
-    def _is_late(self) -> bool:
-        return time.perf_counter() - self.began >= BOUNDS_AFTER_MS / 1000
-
     def _wait_for_release(self) -> None:
         if self.limits.infinite or self.is_pondering:
             self.conditions.released.wait()
@@ -400,7 +395,7 @@ class SearchRun:
             self.on_line(self.last)
 
     def _report(self, line: RootLine, number: int, keep: bool, show: bool = True) -> None:
-        show = show and (line.bound == "" or self._is_late())
+        show = show and (line.bound == "" or time.perf_counter() - self.began >= BOUNDS_AFTER_MS / 1000)
         if not line.pv or not (keep or show):
             return
         seldepth = max(self.depth, line.seldepth)
@@ -425,6 +420,5 @@ class SearchRun:
         return self.choice_nodes + sum(min(worker.nodes, self.main.nodes) for worker in self.workers)
 
     def _report_game_over(self) -> None:
-        score = Score(-MATE_SCORE if self.position.is_check() else 0)
-        self.last = Line(0, 0, 1, score, "", 0, 0, 0, 0, ())
+        self.last = Line(0, 0, 1, Score(-MATE_SCORE if self.position.is_check() else 0), "", 0, 0, 0, 0, ())
         self.on_line(self.last)

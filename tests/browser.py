@@ -355,8 +355,7 @@ class Page:
 
     def values_of(self, selector: str, expression: str) -> list[Any]:
         """The values of an expression for each of some elements, `e`."""
-        script = f"return [...document.querySelectorAll(arguments[0])].map((e) => {expression})"
-        return list(self.run(script, selector))
+        return list(self.run(f"return [...document.querySelectorAll(arguments[0])].map((e) => {expression})", selector))
 
     def emulate(self, **media: Any) -> None:
         """Let the browser draw for another medium or other preferences; without arguments as before."""

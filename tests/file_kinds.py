@@ -207,8 +207,7 @@ def _nets() -> Sequence[bytes]:
 
 @cache
 def _foreign_nets() -> Sequence[bytes]:
-    size = 771 * 8 + 1
-    values = np.random.default_rng(2).integers(-QB, QB, size).astype("<i2").tobytes()
+    values = np.random.default_rng(2).integers(-QB, QB, 771 * 8 + 1).astype("<i2").tobytes()
     assert QA > QB
     return [values + bytes(-len(values) % ALIGNMENT)]
 
@@ -240,8 +239,7 @@ START = parse_fen(KIWIPETE)
 
 def _evaluation(path: Path) -> object:
     evaluation = load(path)
-    score = evaluation.explain(START).score_white
-    return score, evaluation.describe(), evaluation.identity
+    return evaluation.explain(START).score_white, evaluation.describe(), evaluation.identity
 
 
 def _weights(path: Path) -> object:
@@ -334,8 +332,7 @@ def _scored_games() -> Sequence[bytes]:
 @cache
 def _match_states() -> Sequence[bytes]:
     path, games = _scratch() / "match.state", ('[Event "1"]\n\n*\n\n', '[Event "2"]\n\n*\n\n')
-    keeper = MatchKeeper(None, path, MATCH)
-    keeper.save(Tally(), 1.5)
+    MatchKeeper(None, path, MATCH).save(Tally(), 1.5)
     content = json.loads(path.read_bytes())
     content["pgn"] = {"at": 0, "games": games}
     more = base64.b64encode(bytes(2 * packed.PACKED.itemsize)).decode()
@@ -563,8 +560,7 @@ def _unfinished_games() -> Sequence[bytes]:
     position.push_all(["e2e4", "e7e5"])
     clocks.spend(0, 1500)
     game = ConsoleGame(position, pace=clocks, strength=at_elo(1500), person=1)
-    fixed = ConsoleGame(Position(KIWIPETE), is_forced=True)
-    return [game.kept_text().encode(), fixed.kept_text().encode()]
+    return [game.kept_text().encode(), ConsoleGame(Position(KIWIPETE), is_forced=True).kept_text().encode()]
 
 
 _TAG = re.compile(r'\[(\w+) "(.*)"\]\n')

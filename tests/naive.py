@@ -57,8 +57,7 @@ def center(square: chess.Square) -> int:
     """3 on the four squares in the middle, down to -3 in a corner."""
     file, rank = chess.square_file(square), chess.square_rank(square)
     files_away = min(abs(file - 3), abs(file - 4))
-    ranks_away = min(abs(rank - 3), abs(rank - 4))
-    return 3 - files_away - ranks_away
+    return 3 - files_away - min(abs(rank - 3), abs(rank - 4))
 
 
 def units(board: chess.Board, colour: chess.Color) -> int:
@@ -235,8 +234,7 @@ def king_shield(board: chess.Board, colour: chess.Color) -> float:
     missing = 0
     for near in (file - 1, file, file + 1):
         ranks = pawn_ranks(board, colour, near, colour)
-        rearmost = ranks[0] if ranks else 7
-        missing += {1: 0, 2: 1, 3: 2}.get(rearmost, 3)
+        missing += {1: 0, 2: 1, 3: 2}.get(ranks[0] if ranks else 7, 3)
     return -parabola(missing, (0, 0), (9, 1))
 
 

@@ -55,8 +55,7 @@ def squares_with(board: chess.Board, colour: Side, *kinds: chess.PieceType) -> s
 def ahead(colour: Side, square: Square) -> list[Square]:
     """The squares in front of one on its file."""
     file, rank = chess.square_file(square), chess.square_rank(square)
-    ranks = range(rank + 1, 8) if colour == chess.WHITE else range(rank)
-    return [chess.square(file, other) for other in ranks]
+    return [chess.square(file, other) for other in (range(rank + 1, 8) if colour == chess.WHITE else range(rank))]
 
 
 def behind(colour: Side, square: Square) -> list[Square]:
@@ -187,12 +186,9 @@ def pawn_candidate(board: chess.Board, colour: Side) -> float:
 
 
 def passed(board: chess.Board, colour: Side) -> list[Square]:
-    enemies, found = set(pawns_of(board, not colour)), []
-    for pawn in pawns_of(board, colour):
-        way = {square for start in (pawn, *adjacent(pawn)) for square in ahead(colour, start)}
-        if not way & enemies:
-            found.append(pawn)
-    return found
+    enemies, own = set(pawns_of(board, not colour)), pawns_of(board, colour)
+    ways = [{square for start in (pawn, *adjacent(pawn)) for square in ahead(colour, start)} for pawn in own]
+    return [pawn for pawn, way in zip(own, ways, strict=True) if not way & enemies]
 
 
 def passed_where(
@@ -326,8 +322,7 @@ def threats(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str
 
 def loose_targets(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str]:
     """What pieces of a type attack and nobody guards."""
-    found = threats(board, colour, kind)
-    return [name.removesuffix("_loose") for name in found if name.endswith("_loose")]
+    return [name.removesuffix("_loose") for name in threats(board, colour, kind) if name.endswith("_loose")]
 
 
 def threat_by_push(board: chess.Board, colour: Side) -> float:

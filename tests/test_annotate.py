@@ -222,8 +222,7 @@ def test_annotating_again_changes_nothing_and_keeps_what_users_added(game_file: 
     assert "blunder as marked" in " ".join(nodes[3].comment.split())
     nodes[3].comment += " I was tired"
     nodes[4].nags.add(2)
-    better = nodes[2].variations[1]
-    better.comment = "seen too late"
+    nodes[2].variations[1].comment = "seen too late"
     once.write_text(str(first))
     run_annotate([str(once), "--nodes", "300", "--out", str(thrice), *JUDGE])
     (again,) = read_games(thrice.read_text())
@@ -256,8 +255,7 @@ def fixed_analyser(scores: dict[str, int], calls: list[str], stop_after: int = 1
 def moves_of(
     scores: dict[str, int], moves: Sequence[str], calls: list[str] | None = None, start: Position | None = None
 ) -> list[AnnotatedMove]:
-    seek = fixed_analyser(scores, [] if calls is None else calls)
-    judge = judge_from(seek, default().with_k(K))
+    judge = judge_from(fixed_analyser(scores, [] if calls is None else calls), default().with_k(K))
     return list(annotate_moves(start or Position(UNKNOWN), moves, judge, lambda _: Limits(nodes=1)))
 
 

@@ -16,8 +16,7 @@ SMALL = ("--games", "10", "--match-games", "4")
 @pytest.fixture(autouse=True)
 def two_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version of grandmasters' games, and the weights that the article gives."""
-    chosen = [each for each in article.VERSIONS if each.name in ("G", "after")]
-    monkeypatch.setattr(article, "VERSIONS", chosen)
+    monkeypatch.setattr(article, "VERSIONS", [each for each in article.VERSIONS if each.name in ("G", "after")])
 
 
 def rows(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:

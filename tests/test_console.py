@@ -262,8 +262,7 @@ def test_learn_works_on_the_weights_named(talk, tmp_path, data_folder, option):
     )
     before = other.read_bytes()
     talk.say(f"weights load {other}")
-    answer = talk.say(f"learn --use {new} {option.format(mine)}")
-    assert "The next move uses them." in answer
+    assert "The next move uses them." in talk.say(f"learn --use {new} {option.format(mine)}")
     assert talk.session.runtime.weights_file == mine
     assert (mine.read_bytes(), other.read_bytes()) == (new.read_bytes(), before)
 

@@ -243,6 +243,5 @@ def test_a_damaged_file_is_named_and_set_aside(start, tmp_path, damage, reason):
 def test_a_folder_that_cannot_be_written_is_named_once_and_the_game_goes_on(tmp_path):
     (tmp_path / "unfinished").write_text("in the way")
     console = Console(tmp_path)
-    text = console.say("e4", "Nf3")
-    assert text.count("The game will be lost when you leave: cannot write") == 1
+    assert console.say("e4", "Nf3").count("The game will be lost when you leave: cannot write") == 1
     assert len(console.moves) == 4

@@ -114,8 +114,7 @@ def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, sec
 @pytest.fixture
 def in_64ths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected scores are scores in 64ths, and so are the limits of the choice, which floats then meet exactly."""
-    limits = (("MIN_EXPECTED", 24), ("MIN_LEAD", 8), ("_SCAN_LOSS", 4))
-    for name, least in limits:
+    for name, least in (("MIN_EXPECTED", 24), ("MIN_LEAD", 8), ("_SCAN_LOSS", 4)):
         monkeypatch.setattr(drill, name, least / 64)
     monkeypatch.setattr(drill.annotation, "MISTAKE", 4 / 64)
     monkeypatch.setattr(drill.choice, "expected_scores", lambda scores, _: scores / 64)
@@ -335,8 +334,7 @@ def test_what_a_move_leaves_is_that_of_its_player(fen: str, move: str) -> None:
 
 def test_names_with_quotes_stay_one_value_in_a_study() -> None:
     one = replace(exercise(), title='William "Bill" L. - B\\')
-    study = drill.as_pgn([one, one])
-    assert study.count('\n[White "William \\"Bill\\" L. - B\\\\"]\n') == 2
+    assert drill.as_pgn([one, one]).count('\n[White "William \\"Bill\\" L. - B\\\\"]\n') == 2
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no pipes with names here")

@@ -178,8 +178,7 @@ def test_of_many_terms_the_groups_come_first_and_alone_if_asked() -> None:
 
 
 def test_a_table_of_weights_is_a_row_without_weight_and_counts_in_the_same_columns() -> None:
-    record = Position(BOTVINNIK).record
-    lines = render(report_evaluation(record, BOTVINNIK, load(SHIPPED / "full.txt"))).splitlines()
+    lines = render(report_evaluation(Position(BOTVINNIK).record, BOTVINNIK, load(SHIPPED / "full.txt"))).splitlines()
     rows = [next(line for line in lines if f" {name} " in line) for name in ("PawnSquare", "Hanging", "PawnValue")]
     assert re.fullmatch(r"161 PawnSquare +table {12} +-?[\d.]+ +-?[\d.]+ +[-+.\d]+ .*", rows[0])
     assert len({line.index("│") for line in rows}) == 1 and all(len(line) <= WIDTH for line in lines)
@@ -307,8 +306,7 @@ def test_sentences_name_only_what_the_table_shows(positions: list[Position], wei
         assert set(re.findall(r"\((\d+\.\d\d)\)", text)) <= nets
         for material in re.findall(r"material \([^)]*\) (\d+\.\d\d)", text):
             assert material == f"{abs(explanation.group_net(Group.MATERIAL)) / 100:.2f}"
-        squares = re.findall(r"[a-h][1-8]", text)
-        assert all(position.piece_at(SQUARE_NAMES.index(square)) for square in squares)
+        assert all(position.piece_at(SQUARE_NAMES.index(square)) for square in re.findall(r"[a-h][1-8]", text))
         leader = "White" if explanation.score_white > 0 else "Black"
         has_lead = abs(explanation.score_white) >= phrases.MIN_AHEAD
         assert text.startswith(f"{leader} is ahead by" if has_lead else "Neither side is ahead.")

@@ -158,8 +158,7 @@ def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:
 
 def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_file: Path) -> None:
     compared = compare_weights(Position(MIDDLEGAME), LinearEvaluation(weights, K), load_evaluation(other_file))
-    changed = {term.name for term in compared.change.terms}
-    assert changed == {"BishopMobility"}  # the knights stand alike
+    assert {term.name for term in compared.change.terms} == {"BishopMobility"}  # the knights stand alike
     knights = next(kind for kind in compared.kinds if kind.kind == "N")
     assert knights.attributed_cp[1] - knights.attributed_cp[0] == pytest.approx(-50 + (150 - 27) * 1.2 / 3, abs=0.1)
     assert compared.moved and all(move.ranks[0] != move.ranks[1] for move in compared.moved)
@@ -277,8 +276,7 @@ def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
 
 def test_two_sets_of_terms_are_compared_by_the_terms_of_both() -> None:
     position = Position("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3")
-    sets = (load_evaluation(SHIPPED / name) for name in ("default.txt", "full.txt"))
-    compared = compare_weights(position, *sets)
+    compared = compare_weights(position, *(load_evaluation(SHIPPED / name) for name in ("default.txt", "full.txt")))
     change = compared.change
     assert {"Tempo", "KnightMobility"} <= {term.name for term in change.terms}
     rest = change.non_term_cp + change.rule_cp + change.rounding_cp

@@ -192,8 +192,7 @@ def test_a_text_that_is_no_fen_is_refused_even_in_free_mode(page: TestClient, fe
 
 def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     start = Position().fen()
-    bad = refused(page.get("/api/explain", params={"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}))
-    assert bad == "Black has 0 kings, not 1"
+    assert refused(page.get("/api/explain", params={"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"})) == "Black has 0 kings, not 1"
     illegal = refused(post(page, "read", fen=start, text="Nf4"))
     assert illegal.startswith("Nf4: no knight of White's can reach f4; legal moves: Na3")
     assert refused(post(page, "read", fen=start, moves=["e2e5"], text="e4")).startswith("e2e5 is not")
@@ -327,8 +326,7 @@ def test_a_file_is_listed_piece_by_piece(page: TestClient, size: int) -> None:
     at, room = 0, size
     while at is not None:
         piece = content[at : at + room]
-        more = at + room < len(content)
-        answer = answer_to(page, "games", content=of_bytes(piece), at=at, more=more)
+        answer = answer_to(page, "games", content=of_bytes(piece), at=at, more=at + room < len(content))
         found += answer["games"]
         at, room = answer["next"], 2 * room if answer["next"] == at else size
     assert [game["white"] for game in found] == [f"Anna {number}" for number in range(40)]
@@ -369,8 +367,7 @@ def test_two_weights_files_are_compared(page: TestClient) -> None:
     both = {"first": {"weights": "default"}, "second": {"weights": "greko2015-before-training"}}
     answer = answer_to(page, "compare", fen=MIDDLEGAME, **both)
     other = load(DEFAULT_FILE.with_name("greko2015-before-training.txt"))
-    record = Position(MIDDLEGAME).record
-    assert answer["second"]["score_cp"] == int(other.scores(record)[0])
+    assert answer["second"]["score_cp"] == int(other.scores(Position(MIDDLEGAME).record)[0])
     assert answer["change"]["change_cp"] == answer["second"]["score_cp"] - answer["first"]["score_cp"]
     assert len(answer["moves"]) == len(Position(MIDDLEGAME).legal_moves) and answer["summary"]
 
@@ -800,8 +797,7 @@ def test_what_other_programs_write_is_read_and_what_lies_too_deep_is_named(page:
     assert set(map(int, signs)) >= set(range(1, 140))
     deep = "".join("(1... c5 " for _ in range(21)) + ")" * 21
     assert "variations lie more than 20 deep" in refused(post(page, "read", text=f"1. e4 e5 {deep} 2. Nf3 *"))
-    content = of_bytes(f"1. e4 e5 {deep} 2. Nf3 *".encode())
-    kept = answer_to(page, "game", content=content)
+    kept = answer_to(page, "game", content=of_bytes(f"1. e4 e5 {deep} 2. Nf3 *".encode()))
     assert "more than 20 deep" in kept["fault"] and len(kept["moves"]) == 3
 
 
@@ -838,8 +834,7 @@ def test_the_moves_of_games_are_counted_in_each_position_however_it_was_reached(
 def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -> None:
     def result(moves: str, **tags: str) -> str:
         answer = {"fen": Position().fen(), "tags": tags, "moves": [{"uci": move} for move in moves.split()]}
-        text = answer_to(page, "pgn/text", **answer)["text"]
-        return text.split()[-1]
+        return answer_to(page, "pgn/text", **answer)["text"].split()[-1]
 
     mate = "f2f3 e7e5 g2g4 d8h4"
     assert (result(mate), result(mate[:9]), result(mate, Result="1/2-1/2")) == ("0-1", "*", "1/2-1/2")
@@ -934,8 +929,7 @@ def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> 
     body = {"text": "".join(f"[Event {game}" for game in games), "weights": "default", "first": 20, "last": 22}
     last = done(page, "learn", **body, target="blend=0.5", teacher=True, phases=2, per_game=3)[-1]
     assert last["type"] == "done", last
-    lines = {line["name"] for line in last["record"]["summary"]["weights"]}
-    assert {"BishopMobility_mg", "BishopMobility_eg"} <= lines
+    assert {"BishopMobility_mg", "BishopMobility_eg"} <= {line["name"] for line in last["record"]["summary"]["weights"]}
     assert last["record"]["summary"]["positions"] <= 3 * 40
     for wrong, said in (
         ({"target": "blend=2"}, "blend=X needs an X from 0 to 1"),
@@ -1182,8 +1176,7 @@ def test_an_engine_that_ends_is_named_and_one_that_ended_idle_is_started_again(
 ) -> None:
     named = NamedJudge(f"{FAKE} crash")  # at its third search
     with client_of(ServerState(named_judges=[named])) as judged:
-        moves = ["e2e4", "e7e5", "d2d4"]
-        *found, last = done(judged, "annotate", fen=Position().fen(), moves=moves, nodes=100)
+        *found, last = done(judged, "annotate", fen=Position().fen(), moves=["e2e4", "e7e5", "d2d4"], nodes=100)
         assert [move["ply"] for move in found] == [1] and last["error"].startswith("judge 'Fake' has ended")
         assert done(judged, "search", fen=Position().fen(), nodes=100)[-1]["best"] == "a2a3"
         with named.borrowed() as lent:

@@ -98,8 +98,7 @@ def test_a_pawn_promotes_to_what_is_chosen(page: Page) -> None:
     assert page.moves == ["a8=N"]
     page.click("#undo", until=lambda: page.pieces.get("a7") == "wP")
     page.move("a7", "a8", until=lambda: page.all("#promotion[open]"))
-    names = page.values_of("#promotion img", "e.alt")
-    assert names == ["white queen", "white rook", "white bishop", "white knight"]
+    assert page.values_of("#promotion img", "e.alt") == ["white queen", "white rook", "white bishop", "white knight"]
     page.keys("q", until=lambda: page.pieces.get("a8") == "wQ")
 
 
@@ -143,8 +142,7 @@ def test_the_token_of_the_link_goes_into_a_cookie_that_no_script_sees(page: Page
 def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     page.click("#mode [data-value=free]")
     page.click("#free-clear", until=lambda: page.pieces == {})
-    wanted = {"c3": "K", "c2": "B", "a3": "P", "c4": "P", "e5": "k", "f4": "p", "g4": "p"}
-    for place, letter in wanted.items():
+    for place, letter in {"c3": "K", "c2": "B", "a3": "P", "c4": "P", "e5": "k", "f4": "p", "g4": "p"}.items():
         page.drag(f'.palette [data-piece="{letter}"]', square(place), until=lambda place=place: place in page.pieces)
         assert not page.all(".palette [aria-pressed=true]"), "what was dragged is not chosen for clicks as well"
     fen = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
@@ -170,8 +168,7 @@ def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page)
     page.open(at(MIDDLEGAME))
     page.tab("weights")
     page.press('[data-weight="BishopMobility_mg"]', Keys.HOME)
-    lowest = default().with_numbers({"BishopMobility_mg": -200})
-    score = int(lowest.scores(Position(MIDDLEGAME).record)[0])
+    score = int(default().with_numbers({"BishopMobility_mg": -200}).scores(Position(MIDDLEGAME).record)[0])
     page.until(lambda: page.text("#static-score") == f"{score / 100:+.2f}")
     page.click("#weights-save")
     endgame = default().numbers["BishopMobility_eg"].value
@@ -192,8 +189,7 @@ def test_the_weights_of_a_table_are_made_when_it_is_opened_and_change_the_score(
     page.unfold("[data-term-weights=KnightSquare] summary")
     page.until(lambda: len(page.run("return [...document.querySelectorAll('.cell')]")) == 32)
     page.press('[data-weight="KnightSquare_d4_eg"]', Keys.END)
-    raised = load_evaluation("full").with_numbers({"KnightSquare_d4_eg": 200})
-    score = int(raised.scores(Position(KNIGHT_UP).record)[0])
+    score = int(load_evaluation("full").with_numbers({"KnightSquare_d4_eg": 200}).scores(Position(KNIGHT_UP).record)[0])
     page.until(lambda: page.text("#static-score") == f"{score / 100:+.2f}")
     page.click("#weights-reset")
     page.tab("terms")
@@ -238,8 +234,7 @@ def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None
     page.until(lambda: len(page.all("tr[data-move]")) == len(report.moves))
     page.click("#search-moves")
     page.click("#move-table thead th:nth-of-type(5) button")  # by what they change at once
-    listed = page.values_of("tr[data-move]", "e.dataset.move")
-    assert listed == [move.uci for move in report.moves]
+    assert page.values_of("tr[data-move]", "e.dataset.move") == [move.uci for move in report.moves]
     best = report.moves[0]
     tried = f"{best.change.after_cp / 100:+.2f}"
     best_row = f'tr[data-move="{best.uci}"] button'

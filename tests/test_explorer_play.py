@@ -142,8 +142,7 @@ def test_a_game_played_is_saved_with_the_day_that_it_was_for_its_player(page: Pa
 def test_the_end_of_a_game_is_stated_and_kept(page: Page) -> None:
     begin(page, ONE_MOVE)
     page.move("g6", "g7", until=lambda: page.text("#play-state") == "1-0: checkmate")
-    played = json.loads(page.run("return localStorage.getItem('merino-played')"))
-    assert [game["score"] for game in played] == ["1-0"]
+    assert [game["score"] for game in json.loads(page.run("return localStorage.getItem('merino-played')"))] == ["1-0"]
 
 
 def test_clocks_run_a_flag_falls_and_then_no_move_is_taken_back(page: Page) -> None:

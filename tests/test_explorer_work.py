@@ -175,8 +175,7 @@ def test_the_report_of_a_night_is_shown_and_followed(page: Page) -> None:
     page.until(lambda: "2 generations in" in page.text("#night-summary"))
     assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart-place svg")) == 2
     assert "1,000,000" in page.text("#night-table")
-    intervals = "#night .chart svg[aria-label='Elo of the best'] .series line"
-    assert len(page.all(intervals)) == 2
+    assert len(page.all("#night .chart svg[aria-label='Elo of the best'] .series line")) == 2
     assert page.text("#night-table .strong th") == "2", "the best one is the last that has won"
     assert violations(page, "#night") == []
     page.click("#night-start", until=lambda: page.shown("#night-stop") and page.text("#night-doing") == "games")

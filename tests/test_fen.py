@@ -62,8 +62,7 @@ def test_counters_may_be_left_out_or_begin_with_zeros():
     [("K", chess.H1), ("Q", chess.A1), ("G", chess.G1), ("B", chess.B1), ("k", chess.H8), ("q", chess.A8)],
 )
 def test_of_two_rooks_on_a_side_the_outer_one_castles_unless_a_file_is_named(right, rook):
-    record = parse_fen(f"rr2k1rr/8/8/8/8/8/8/RR2K1RR w {right} - 0 1")[0]
-    assert int(record["castling"]) == 1 << rook
+    assert int(parse_fen(f"rr2k1rr/8/8/8/8/8/8/RR2K1RR w {right} - 0 1")[0]["castling"]) == 1 << rook
 
 
 RIGHTS = [

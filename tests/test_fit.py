@@ -54,8 +54,7 @@ def test_every_method_comes_to_the_same_place(small_sample: Sample, k: float | N
 
 
 def test_the_gradient_is_that_of_the_objective(sample: Sample) -> None:
-    free = np.array([5, 9, 23])
-    problem = FitProblem(free, BOUNDS, True, truth(), spread=np.full(len(ARTICLE), 0.5))
+    problem = FitProblem(np.array([5, 9, 23]), BOUNDS, True, truth(), spread=np.full(len(ARTICLE), 0.5))
     parameters = FitParameters(article_weights(), 1 / K)
     gradient = problem.gradient(gather(sample, parameters, Detail.GRADIENT), parameters)
     for place, (weight, step) in enumerate([(5, 4.0), (9, 4.0), (23, 4.0), (None, 1e-5)]):
@@ -79,8 +78,7 @@ def test_weights_stop_at_their_bounds(sample: Sample) -> None:
     bounds[free[3], 1] = end[free[3]] - 5
     bounds[free[7], 0] = end[free[7]] + 5
     start = FitParameters(np.clip(article_weights(), *bounds.T), 1 / K)
-    problem = FitProblem(free, bounds, False, start.weights)
-    found = gauss_newton(sample, start, problem).weights
+    found = gauss_newton(sample, start, FitProblem(free, bounds, False, start.weights)).weights
     assert (found[free[3]], found[free[7]]) == (bounds[free[3], 1], bounds[free[7], 0])
     assert ((found >= bounds[:, 0]) & (found <= bounds[:, 1]))[free].all()
 
@@ -94,8 +92,7 @@ def test_one_pass_sums_the_errors_of_both_sets() -> None:
         alone = some_games(rows, np.unique(rows.game[chosen]))
         predicted = 1 / (1 + np.exp(-(alone.features @ parameters.weights) / 256 / K))
         weights = np.exp(-alone.to_end / 40)
-        expected = np.average((predicted - labels_of(alone)) ** 2, weights=weights)
-        assert error == pytest.approx(expected, rel=1e-5)
+        assert error == pytest.approx(np.average((predicted - labels_of(alone)) ** 2, weights=weights), rel=1e-5)
     assert both.rows.tolist() == [np.count_nonzero(~is_validation), np.count_nonzero(is_validation)]
 
 
@@ -134,8 +131,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far(sample: Sample, method: str) -
         if len(steps) == 3:
             raise KeyboardInterrupt
 
-    events = Events(stepped=stop_at_the_third)
-    found = learn(sample, article_weights(), Settings(method=method), ARTICLE, events)
+    found = learn(sample, article_weights(), Settings(method=method), ARTICLE, Events(stepped=stop_at_the_third))
     assert found.interrupted
     assert len(steps) == 3
     assert np.abs(found.end.weights - steps[-1].parameters.weights).max() <= 0.5

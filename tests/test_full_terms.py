@@ -174,8 +174,7 @@ def test_the_search_sees_the_sum_that_is_explained() -> None:
         assert explanation.score_white == (to_move if explanation.turn == WHITE else -to_move)
         assert abs(explanation.rounding) <= 0.5 + 1e-9
         values = evaluation.value_pieces(record)
-        whole = values.attributed(WHITE) - values.attributed(BLACK) + values.shared_cp
-        assert whole == pytest.approx(explanation.sum)
+        assert values.attributed(WHITE) - values.attributed(BLACK) + values.shared_cp == pytest.approx(explanation.sum)
 
 
 def test_a_file_says_which_set_it_is_for(tmp_path: Path) -> None:

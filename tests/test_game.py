@@ -97,8 +97,7 @@ def refused(position: Position, error: type[Exception], said: str | None = None)
 
 @pytest.mark.parametrize("text", [*NO_MOVES, *ILLEGAL])
 def test_text_that_is_no_legal_move_is_refused_and_changes_nothing(text):
-    is_illegal = text in ILLEGAL
-    said = f"^{text} is not legal in {chess.STARTING_FEN}$" if is_illegal else "is no move like e2e4 or e7e8q"
+    said = f"^{text} is not legal in {chess.STARTING_FEN}$" if text in ILLEGAL else "is no move like e2e4 or e7e8q"
     with refused(position := Position(), IllegalMoveError, said):
         position.push_uci(text)
 

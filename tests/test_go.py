@@ -25,8 +25,7 @@ NUMBERS = parameters.by_name(parameters.parameter_values())
 def play(lag: Lag, clocks: list[int], planned: float = 100.0, increment: int = 50, **more: bool) -> float:
     """The estimate after a game in which White's clock showed these milliseconds at its moves."""
     for number, clock in enumerate(clocks):
-        keys = list(range(2 * number + 1))
-        lag.go_came(keys, 0, Limits(time=(clock, 1), increment=(increment, 0), **more))
+        lag.go_came(list(range(2 * number + 1)), 0, Limits(time=(clock, 1), increment=(increment, 0), **more))
         lag.move_made(planned)
     return lag.milliseconds
 
@@ -221,5 +220,4 @@ def test_games_on_clocks_of_nodes_are_the_same_each_time_and_are_never_lost_on_t
 @pytest.mark.parametrize("nodestime", [10, 50])
 def test_over_uci_a_time_for_the_move_is_a_number_of_nodes(engine, nodestime):
     engine.send(f"setoption name nodestime value {nodestime}", "ucinewgame", "position startpos")
-    answer = engine.ask("go movetime 100", until="bestmove")
-    assert field(infos(answer)[-1], "nodes") == str(100 * nodestime)
+    assert field(infos(engine.ask("go movetime 100", until="bestmove"))[-1], "nodes") == str(100 * nodestime)

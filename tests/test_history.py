@@ -53,8 +53,7 @@ def update(
     position = Position(FEN)
     moves = np.array([position.parse_uci(move) for move in tried], dtype=np.int64)
     quiet = np.array([move in (QUIET, OTHER_QUIET) for move in tried])
-    number = position.parse_uci(best) if best else NO_MOVE
-    _reward(worker.record, ply, number, moves, quiet, depth, times)
+    _reward(worker.record, ply, position.parse_uci(best) if best else NO_MOVE, moves, quiet, depth, times)
 
 
 def quiet_value(worker: Worker, move: str) -> int:

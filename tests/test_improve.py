@@ -121,8 +121,7 @@ def test_a_killed_run_is_resumed(tmp_path, poor, monkeypatch, step):
         patch.setattr(module, step, dies_at(STEPS[step], getattr(module, step)))
         with pytest.raises(RuntimeError, match="killed"):
             improved(tmp_path / "killed", poor, **fitting)
-    again = improved(tmp_path / "killed", poor, **fitting)
-    assert settled(again.state) == settled(whole.state)
+    assert settled(improved(tmp_path / "killed", poor, **fitting).state) == settled(whole.state)
     assert (tmp_path / "killed" / "best.txt").read_bytes() == (tmp_path / "whole" / "best.txt").read_bytes()
     games = [path.read_text().count("[Result ") for path in sorted((tmp_path / "killed").glob("round-*/games.pgn"))]
     assert games == [12, 12]

@@ -33,8 +33,7 @@ def test_the_judge_is_the_strongest_net_the_terms_or_what_a_name_says(tmp_path: 
         assert found.name == shown and found.narrator.has_terms
         assert position.uci(line.pv[0]) == "a1a8" and found.expected(line.score) == 1
     assert len({judge_of(name).identity for name in (None, judge.TERMS)}) == 2
-    k = load_evaluation(judge.STRONGEST).k
-    assert judge_of(None).expected(Score(100)) == pytest.approx(expected_score(100, k))
+    assert judge_of(None).expected(Score(100)) == pytest.approx(expected_score(100, load_evaluation(judge.STRONGEST).k))
     assert judge_of(None, k=50.0).expected(Score(100)) == pytest.approx(expected_score(100, 50))
 
 

@@ -40,8 +40,7 @@ def _address(row):
 
 @pytest.fixture
 def rows():
-    generator = np.random.default_rng(3)
-    found = (4 * generator.random((2, floats.FLOAT_LANES)) - 2).astype(np.float32)
+    found = (4 * np.random.default_rng(3).random((2, floats.FLOAT_LANES)) - 2).astype(np.float32)
     found[0, :4] = 0, 1, -0.0, 2
     return found
 

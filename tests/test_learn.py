@@ -56,8 +56,7 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn):
-    games = read_games(pgn.read_bytes())
-    rows = rows_of(games)
+    rows = rows_of(read_games(pgn.read_bytes()))
     positions = []
     for text in pgn.read_text().split("[Event")[1:4]:
         game = chess.pgn.read_game(io.StringIO("[Event" + text))
@@ -76,8 +75,7 @@ def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn):
 
 
 def test_no_game_lies_in_both_parts(pgn):
-    rows = rows_of(read_games(pgn.read_bytes()))
-    sample = split(rows, Settings())
+    sample = split(rows_of(read_games(pgn.read_bytes())), Settings())
     train, valid = (set(sample.games(is_validation)) for is_validation in (False, True))
     assert not train & valid
     assert 0.1 < len(valid) / FEW < 0.3
@@ -91,8 +89,7 @@ def test_noise_teaches_nothing_and_is_not_accepted():
     none = np.zeros(4000, dtype=np.uint8)
     rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
     flat = np.where(np.arange(len(ARTICLE)) < 5, article_weights(), np.clip(0.0, *BOUNDS[: len(ARTICLE)].T))
-    learned = judging.learn(split(rows, Settings()), flat, Settings(k=1e6), ARTICLE)
-    assert not learned.accepted
+    assert not judging.learn(split(rows, Settings()), flat, Settings(k=1e6), ARTICLE).accepted
 
 
 DRAWN = b'[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n'
@@ -129,8 +126,7 @@ def weights(tmp_path: Path) -> Path:
 
 
 def words_for(weights: Path, *more: str) -> list[str]:
-    words = [str(few_games(weights.parent.parent)), "1", "5", "--no-match"]
-    return [*words, "--weights", str(weights), *more]
+    return [str(few_games(weights.parent.parent)), "1", "5", "--no-match", "--weights", str(weights), *more]
 
 
 def refuse_to_read(*_: object) -> None:

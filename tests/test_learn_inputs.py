@@ -113,8 +113,7 @@ def quick_xz(data: bytes) -> bytes:
 
 
 def zstandard(data: bytes) -> bytes:
-    module = pytest.importorskip("backports.zstd")
-    return bytes(module.compress(data))
+    return bytes(pytest.importorskip("backports.zstd").compress(data))
 
 
 @pytest.mark.parametrize(
@@ -378,8 +377,7 @@ def test_each_piece_of_work_begins_a_progress_of_its_own():
             progress(what, done)
             now[0] += 1.5
     progress.wipe()
-    shares = re.findall(r"(\w+): (\d+)%", stream.getvalue())
-    assert shares == [("one", "50"), ("one", "50"), ("other", "50")]
+    assert re.findall(r"(\w+): (\d+)%", stream.getvalue()) == [("one", "50"), ("one", "50"), ("other", "50")]
     assert stream.getvalue().endswith("\r")
 
 

@@ -72,15 +72,13 @@ def test_the_article_is_followed_to_the_letter(tmp_path):
     save(tmp_path / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
     few, weights = str(few_games(tmp_path)), str(tmp_path / "weights.txt")
-    words = [few, "6", "9", "--preset", "greko2015", "--weights", weights, "--no-match"]
-    learn_weights(words, lines.append)
+    learn_weights([few, "6", "9", "--preset", "greko2015", "--weights", weights, "--no-match"], lines.append)
     steps = [line for line in lines if STEP.fullmatch(line)]
     assert lines[lines.index("Start optimization...") + 1] == steps[0]
     assert steps[0].endswith("K = 150.0")
     assert f"Parameter 6 of {len(registry.TERMS)}: PawnDoubled = -10" in lines
     assert any(" [1.7] -11" in line for line in steps)
-    numbers = [int(line.split()[0]) for line in steps]
-    assert numbers == list(range(len(steps)))
+    assert [int(line.split()[0]) for line in steps] == list(range(len(steps)))
     errors = [float(line.split()[1]) for line in steps]
     assert errors == sorted(errors, reverse=True)
 
@@ -224,8 +222,7 @@ def test_the_sentence_and_the_table_of_the_article_state_one_error():
     assert found.gain == pytest.approx(found.valid_before - found.valid_after, rel=1e-9)
     assert found.gain != pytest.approx(learned.gain.decrease, rel=0.05)
     assert found.gain / found.gain_error == pytest.approx(learned.gain.decrease / learned.gain.error)
-    text = "\n".join(render(found, root_of_sum=True))
-    assert text.count(f"{abs(found.gain):.6f}") == 2
+    assert "\n".join(render(found, root_of_sum=True)).count(f"{abs(found.gain):.6f}") == 2
 
 
 def test_games_that_teach_nothing_end_in_lines_that_say_so_and_what_helps(tmp_path):

@@ -225,8 +225,7 @@ def test_a_target_is_the_blend_of_result_and_expected_score():
     rows = scored_rows(500)
     sample = samples.sample_of(rows, np.zeros(len(rows), bool), target=Target(0.25, k=K))
     target = sample.labels[rows.game] + sample.points[rows.scores.astype(int) + 32768]
-    expected = 0.25 * labels_of(rows) + 0.75 / (1 + np.exp(-rows.scores / K))
-    assert target == pytest.approx(expected, abs=1e-6)
+    assert target == pytest.approx(0.25 * labels_of(rows) + 0.75 / (1 + np.exp(-rows.scores / K)), abs=1e-6)
 
 
 def test_a_position_without_a_score_has_no_target():
@@ -237,10 +236,8 @@ def test_a_position_without_a_score_has_no_target():
 
 def test_scores_teach_both_phases_from_few_games_what_results_do_not():
     rows = scored_rows(4_000)
-    misses = []
-    for share in (0.0, 0.5, 1.0):
-        found = learned(rows, target=Target(share, k=K), prior=0.0)
-        misses.append(np.abs(found.end.weights - truth()).mean())
+    found = [learned(rows, target=Target(share, k=K), prior=0.0) for share in (0.0, 0.5, 1.0)]
+    misses = [np.abs(each.end.weights - truth()).mean() for each in found]
     assert misses[0] < 1.5 < misses[2]
     assert misses[0] < misses[1] < misses[2]
 
@@ -277,8 +274,7 @@ def test_what_one_phase_hardly_sees_does_not_run_away():
 
 
 def test_all_terms_may_move_and_k_stays_as_the_start_has_it():
-    rows = scored_rows(4_000)
-    found = learned(rows, first=1, k=None, target=Target(0.5))
+    found = learned(scored_rows(4_000), first=1, k=None, target=Target(0.5))
     assert found.end.k == found.start.k
     assert found.end.weights[0] != found.start.weights[0]
 
@@ -366,8 +362,7 @@ def test_a_search_that_is_stopped_gives_no_scores():
 
 def test_a_mate_and_a_position_without_moves_have_scores():
     fens = ["6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1", "3R2k1/5ppp/8/8/8/8/8/K7 b - - 0 1", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"]
-    positions = positions_of(*fens)
-    scores = Rescore(500, family.LinearEvaluation(defaults())).scores_of(positions, np.zeros(1, np.uint64))
+    scores = Rescore(500, family.LinearEvaluation(defaults())).scores_of(positions_of(*fens), np.zeros(1, np.uint64))
     assert scores.tolist() == [pgn_tokens.MATE - 1, pgn_tokens.MATE, 0]
 
 
@@ -422,8 +417,7 @@ def block_of(positions: np.ndarray) -> PositionBlock:
 
 
 def test_a_random_move_position_is_a_legal_move_away_and_never_in_check():
-    stalemate = parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
-    assert len(with_random_moves(block_of(stalemate))) == 1
+    assert len(with_random_moves(block_of(parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")))) == 1
     positions = records([board for board in playouts(5, 40) if not board.is_check()])
     found, again = with_random_moves(block_of(positions)), with_random_moves(block_of(positions))
     assert np.array_equal(found.positions, again.positions), "the same each time"
@@ -464,8 +458,7 @@ def positions_of(*fens: str) -> np.ndarray:
 def test_of_later_games_fewer_positions_are_drawn(monkeypatch):
     games = pgn_games.read_games(SELFPLAY.read_bytes())
     monkeypatch.setattr("merino.learn.positions.EARLY_GAMES", 1000 + len(games) // 2)
-    selection = Selection(per_game=5, later=2)
-    block = refined(block_of_games(games), selection, defaults(), games_before=1000)
+    block = refined(block_of_games(games), Selection(per_game=5, later=2), defaults(), games_before=1000)
     of_each = np.bincount(block.game)
     assert (of_each[: len(games) // 2].max(), of_each[len(games) // 2 :].max()) == (5, 2)
     for words, later in (([], 10), (["--per-game", "30"], None)):
@@ -486,8 +479,7 @@ def test_other_pulls_are_tried_where_scores_teach(words, fits):
 
 
 def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch):
-    request = read_arguments([str(SELFPLAY), "--per-game", "1"]).request
-    data = read(request, registry.TERMS, defaults(), SILENT)
+    data = read(read_arguments([str(SELFPLAY), "--per-game", "1"]).request, registry.TERMS, defaults(), SILENT)
     begun, fit = list[float | None](), fitting.fit
 
     def stopped(sample: samples.Sample, start: np.ndarray, settings: Settings, *others: Any, **more: Any) -> Fitted:
@@ -587,8 +579,7 @@ def test_positions_are_chosen_and_scored_by_the_set_of_the_weights(games):
     other = material()
     other[5:] = 50  # all else counts, too
     searches = [Rescore(50, family.LinearEvaluation(weights, terms=FULL)) for weights in (material(), other)]
-    scores = [search.scores_of(few, np.zeros(1, dtype=np.uint64)) for search in searches]
-    assert not np.array_equal(*scores)
+    assert not np.array_equal(*[search.scores_of(few, np.zeros(1, dtype=np.uint64)) for search in searches])
 
 
 def test_terms_are_counted_and_named_in_the_set_of_the_weights(start):

@@ -341,8 +341,7 @@ def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
     config = ["--config-file", os.devnull, "--cache-dir", str(kept), str(program)]
     environment = os.environ | {"MYPYPATH": str(ROOT)}
     done = subprocess.run([*command, *config], env=environment, capture_output=True, text=True, check=False)
-    lines = USERS_PROGRAM.splitlines()
-    wrong = [index for index, line in enumerate(lines, start=1) if "(3" in line or '"8"' in line]
+    wrong = [index for index, line in enumerate(USERS_PROGRAM.splitlines(), start=1) if "(3" in line or '"8"' in line]
     assert [int(line.split(":")[1]) for line in done.stdout.splitlines()] == wrong, done.stdout
 
 

@@ -343,8 +343,7 @@ def test_what_is_no_feature_of_xboard_is_ignored(tmp_path):
         "feature " + words for words in ('option="Skill"', 'option="Skill -spin 1" sigint=0', "nothing", 'myname="F')
     )
     words = (sys.executable, str(Path(__file__).parent / "fake_xboard.py"), str(tmp_path / "log"), *odd)
-    player = players.read_player(f"xboard:{shlex.join(words)},name=odd")
-    engine = started(player, TimeControl(depth=2))
+    engine = started(players.read_player(f"xboard:{shlex.join(words)},name=odd"), TimeControl(depth=2))
     assert engine._engine.protocol.features["sigint"] == 0  # in addition to what is none
     assert engine.choose(engines.Situation(Position(), chess.Board(), None)).move
     engine.close()

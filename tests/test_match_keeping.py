@@ -228,8 +228,7 @@ def test_without_room_for_the_state_no_game_is_added_before_it_can_be(pgn, state
 
 def test_a_pgn_that_is_not_the_one_of_the_state_is_refused(pgn, state):
     play(pgn, state, 4)
-    text = pgn.read_text()
-    pgn.write_text(text[:-1])
+    pgn.write_text(pgn.read_text()[:-1])
     with pytest.raises(MatchError, match="is shorter than"):
         resumed(pgn, state)
     pgn.unlink()
@@ -282,8 +281,7 @@ def test_nothing_is_added_behind_a_part_of_a_game_whatever_its_last_bytes(tmp_pa
     path.write_bytes(games + record)
     keeper.save(Tally(), 1.0)
     assert path.read_bytes() == games + record + games
-    again = MatchKeeper(None, state, {}, PositionFile(path, 0))
-    again.load()
+    MatchKeeper(None, state, {}, PositionFile(path, 0)).load()
     assert path.read_bytes() == games + record + games
 
 

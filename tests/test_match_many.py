@@ -25,8 +25,7 @@ def tally(*pairs: int) -> Tally:
     found = Tally()
     found.pairs[:] = pairs
     for half, number in enumerate(pairs):
-        split = {0: (0, 0), 1: (0, 1), 2: (1, 1), 3: (1, 2), 4: (2, 2)}[half]
-        for points in split:
+        for points in {0: (0, 0), 1: (0, 1), 2: (1, 1), 3: (1, 2), 4: (2, 2)}[half]:
             found.points[points] += number
     return found
 
@@ -47,8 +46,7 @@ def test_ratings_of_three_players_are_those_that_made_the_results():
     results, errors = {}, []
     for _ in range(60):
         for first, second in ((0, 1), (0, 2), (1, 2)):
-            score = statistics.score_of(truth[first] - truth[second])
-            wins = random.binomial(200, score)
+            wins = random.binomial(200, statistics.score_of(truth[first] - truth[second]))
             found = Tally()
             found.points[:] = 200 - wins, 0, wins
             results[first, second] = found

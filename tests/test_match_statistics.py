@@ -52,8 +52,7 @@ def test_the_llr_turns_its_sign_with_the_players(model):
 @pytest.mark.parametrize("model", list(statistics.Model))
 def test_the_llr_of_lopsided_results_is_finite_and_on_their_side(counts, model):
     ratio = float(statistics.llr(np.array(counts), -5, 5, model))
-    side = sum(count * (index - 2) for index, count in enumerate(counts))
-    assert math.isfinite(ratio) and ratio * side >= 0
+    assert math.isfinite(ratio) and ratio * sum(count * (index - 2) for index, count in enumerate(counts)) >= 0
 
 
 def test_the_likelihood_of_superiority_is_that_of_wins_against_losses():

@@ -68,8 +68,7 @@ def test_every_legal_move_is_handed_out_once_and_quiet_ones_by_score(fen: str) -
     history[...] = np.array([draw.randrange(-9000, 9000) for _ in range(history.size)]).reshape(history.shape)
     moves, scores = np.zeros((2, movegen.MAX_MOVES), dtype=np.int32)
     legal = sorted(game.Position(fen).legal_moves)
-    count = _handed_out(worker.record, NO_MOVE, False, moves, scores)
-    assert sorted(moves[:count].tolist()) == legal
+    assert sorted(moves[: _handed_out(worker.record, NO_MOVE, False, moves, scores)].tolist()) == legal
     quiet = scores[scores != 0].tolist()
     assert quiet == sorted(quiet, reverse=True) and len(set(quiet)) > 30
 

@@ -61,6 +61,5 @@ def test_the_page_names_every_key_of_the_header_and_every_layer() -> None:
         network = quantised(shape, random_layers(shape, 1), 200.0, {})
         for name in shape.layers():
             assert f"| `{name}` |" in PAGE
-        header = as_bytes(network).split(b"\n", 2)[1].decode()
-        for key in re.findall(r'(?:^\{|, )"(\w+)":', header):
+        for key in re.findall(r'(?:^\{|, )"(\w+)":', as_bytes(network).split(b"\n", 2)[1].decode()):
             assert f"`{key}`" in PAGE, key

@@ -294,8 +294,7 @@ def test_training_is_resumed_where_it_was_interrupted(tmp_path: Path) -> None:
     settings, state = training.TrainingSettings(network.Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
     whole = training.Trainer(sample(), settings).run().network
 
-    first = training.Trainer(sample(), settings, checkpoint=state).run(stop_in(3))
-    assert first.interrupted
+    assert training.Trainer(sample(), settings, checkpoint=state).run(stop_in(3)).interrupted
     second = training.Trainer(sample(), settings, checkpoint=state).run()
     assert not second.interrupted
     for name, array in whole.weights.items():

@@ -277,8 +277,7 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(tmp_path, mon
 )
 def test_positions_say_the_shape(positions, best, learned, hidden, continued) -> None:
     shape = None if best is None else Shape("ALL+H", best, 0, "crelu")
-    network = None if shape is None else Network(shape, {}, 200.0)
-    found, goes_on, reason = night.shape_for(positions, network, learned)
+    found, goes_on, reason = night.shape_for(positions, None if shape is None else Network(shape, {}, 200.0), learned)
     assert (found.hidden, goes_on) == (hidden, continued)
     assert ("further" if continued else "so many positions support") in reason
     assert shape is None or (found.features, found.activation) == (shape.features, shape.activation)
@@ -543,8 +542,7 @@ def test_a_long_run_has_few_rungs_and_a_start_that_is_no_rung(tmp_path: Path) ->
         assert list(folder._rungs(long_run(0, start))) == []
         assert [name for name, _ in folder._rungs(long_run(0, "another"))] == ["gen12"]
         state = long_run(0, start)
-        without_gauge = replace(state, plan=replace(state.plan, gauge=0))
-        assert [name for name, _ in folder._rungs(without_gauge)] == ["gen12"]
+        assert [name for name, _ in folder._rungs(replace(state, plan=replace(state.plan, gauge=0)))] == ["gen12"]
 
 
 def test_a_night_killed_on_the_ladder_is_resumed_to_the_same_end(tmp_path: Path, monkeypatch, winning: None) -> None:

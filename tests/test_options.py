@@ -210,8 +210,7 @@ def test_castling_in_a_book_is_understood(tmp_path):
 
 
 def test_what_is_no_book_is_refused(tmp_path):
-    unordered = b"".join(struct.pack(">QHHI", key, 0, 1, 0) for key in (5, 7, 6))
-    for content in (b"", b"1" * 15, b"joho" * 5, unordered):
+    for content in (b"", b"1" * 15, b"joho" * 5, b"".join(struct.pack(">QHHI", key, 0, 1, 0) for key in (5, 7, 6))):
         (file := tmp_path / "no book.bin").write_bytes(content)
         with pytest.raises(BookError, match=r"not a Polyglot book|is empty"):
             Book(file)
@@ -451,8 +450,7 @@ def test_a_faulty_setoption_is_explained(engine, line, answer):
 
 def test_a_hash_beyond_memory_is_refused(engine):
     engine.send("setoption name Hash value 999999999")
-    said = engine.sync()
-    assert said[0] == "info string Hash 999999999 is out of range; 65536 is used"
+    assert engine.sync()[0] == "info string Hash 999999999 is out of range; 65536 is used"
     assert bestmove(engine, "setoption name Hash value 1", "go depth 3") != "(none)"
 
 

@@ -69,8 +69,7 @@ def test_a_weights_file_for_it_has_the_weights_of_the_base_and_the_new_term(own,
 
 def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own, weights, capsys):
     assert main(["explain", ON_THE_RIM, "--weights", str(weights), "--json", "--static"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    (line,) = [each for each in report["terms"] if each["name"] == "KnightOnRim"]
+    (line,) = [each for each in json.loads(capsys.readouterr().out)["terms"] if each["name"] == "KnightOnRim"]
     assert line["net_cp"] == pytest.approx(-60), "one knight, 50 centipawns, a group of 1.2"
     position = Position(ON_THE_RIM)
     with_term = searcher.Searcher(1, evaluation=load(weights)).search(position, limits.Limits(depth=6))
@@ -141,8 +140,7 @@ def test_a_table_of_weights_that_is_too_small_is_an_error_and_no_search_fails(ow
 
 def test_it_reaches_other_processes_and_states_by_its_name(own, weights):
     evaluation = load(weights)
-    again = pickle.loads(pickle.dumps(evaluation))
-    assert again.terms is evaluation.terms is sets.set_named("mine")
+    assert pickle.loads(pickle.dumps(evaluation)).terms is evaluation.terms is sets.set_named("mine")
     assert from_identity(evaluation.identity).named() == evaluation.named()
     with pytest.raises(EvaluationError, match="its file differs"):
         from_identity({**evaluation.identity, "version": "another"})

@@ -29,8 +29,7 @@ def test_a_parameter_under_both_its_names_is_refused() -> None:
     with pytest.raises(parameters.ParameterError, match=f"{new} is given twice"):
         parameters.parameter_values({old: 50, new: 50})
     with pytest.raises(TuneError, match=f"{new} is listed twice"):
-        rows = [TunedParameter(name, 70, 60, 100, 5) for name in (old, new)]
-        check_tunable(rows, own_parameters(default()))
+        check_tunable([TunedParameter(name, 70, 60, 100, 5) for name in (old, new)], own_parameters(default()))
 
 
 @pytest.mark.parametrize(

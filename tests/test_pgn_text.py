@@ -44,8 +44,7 @@ def test_moves_have_a_number_where_a_reader_wants_one():
     for text, follows in zip(moves, (False, True, True, True, False), strict=True):
         words += pgn_text.push_move(board, chess.Move.from_uci(text), follows)
     assert words == ["40...", "Kd8", "41.", "Kd1", "Ke8", "42.", "e4", "42...", "Ke7"]
-    game = written(pgn_text.start_tags(KINGS), [*words, "*"], moves)
-    assert game.end().board().fen() == board.fen()
+    assert written(pgn_text.start_tags(KINGS), [*words, "*"], moves).end().board().fen() == board.fen()
 
 
 def test_only_a_game_from_elsewhere_names_its_start():

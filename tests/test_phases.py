@@ -81,13 +81,11 @@ def test_weights_go_from_endgame_to_middlegame_by_the_pieces_left() -> None:
             for kind, unit in ((KNIGHT, 3), (BISHOP, 3), (ROOK, 5), (QUEEN, 10))
         )
         share = min(units / FULL_BOARD, 1)
-        row = features_of(position[None])[0]
-        assert score == pytest.approx(row @ (endgame + share * (middlegame - endgame)))
+        assert score == pytest.approx(features_of(position[None])[0] @ (endgame + share * (middlegame - endgame)))
 
 
 def test_more_pieces_than_at_the_start_are_no_more_than_the_middlegame() -> None:
-    crowded = Position("QQQQQQQQ/8/8/3k4/8/8/8/K7 b - - 0 1")
-    assert stages_of(crowded.record).tolist() == [FULL_BOARD]
+    assert stages_of(Position("QQQQQQQQ/8/8/3k4/8/8/8/K7 b - - 0 1").record).tolist() == [FULL_BOARD]
     assert stages_of(Position("8/3k4/8/8/8/8/P7/K7 w - - 0 1").record).tolist() == [0]
 
 

@@ -74,8 +74,7 @@ def test_a_pawn_has_its_counterpart_on_its_file_and_a_piece_in_their_number():
     assert not places.differing("isolated pawn", advanced, isolated, chess.WHITE)
     assert [each.square for each in places.differing("isolated pawn", isolated, guarded, chess.WHITE)] == [chess.D4]
     one = chess.Board("4k3/8/8/8/8/8/8/3RK3 w - - 0 1")
-    other = chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 1")
-    assert not places.differing("open file", one, other, chess.WHITE)
+    assert not places.differing("open file", one, chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 1"), chess.WHITE)
 
 
 SENTENCES = [
@@ -95,8 +94,7 @@ SENTENCES = [
 @pytest.mark.parametrize(("kind", "verbs", "said"), SENTENCES)
 def test_a_sentence_names_owner_files_and_squares_and_whether_it_is_so(kind, verbs, said):
     board = chess.Board("3qk3/8/8/3N4/P3P3/8/P7/1RR1KBB1 w - - 0 1")
-    found = list(places.FACTS[kind].holds(board, chess.WHITE))
-    assert places.sentence(kind, board, found, verbs) == said
+    assert places.sentence(kind, board, list(places.FACTS[kind].holds(board, chess.WHITE)), verbs) == said
 
 
 CHANGES = [

@@ -144,8 +144,7 @@ def test_a_feature_that_made_the_results_is_found_with_the_pieces(monkeypatch: p
 
 
 def test_an_unfinished_game_counts_as_drawn() -> None:
-    vectors = extracted("1. e4 e5 *\n\n1. d4 d5 1-0")
-    assert vectors.results.tolist() == [1, 2]
+    assert extracted("1. e4 e5 *\n\n1. d4 d5 1-0").results.tolist() == [1, 2]
 
 
 def test_games_are_numbered_again_when_chosen_or_joined() -> None:
@@ -183,8 +182,7 @@ def test_at_the_fitted_weights_the_cost_has_no_slope(draws: Draws) -> None:
     used = vectors.of_games(vectors.results != DRAW) if draws is Draws.SKIP else vectors
     weights, rows_, scores = of_own_games(draws).fit.weights, used.differences.astype(float), used.outcomes / 2
     expected = 1 / (1 + np.exp(-(rows_ @ weights)))
-    slope = (expected - scores) @ rows_ / len(used) + 2 * values.PENALTY * weights
-    assert np.abs(slope).max() < 1e-9
+    assert np.abs((expected - scores) @ rows_ / len(used) + 2 * values.PENALTY * weights).max() < 1e-9
 
 
 def test_games_with_colours_exchanged_give_the_same_weights() -> None:
@@ -209,8 +207,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
         vectors = made_up(500, seed)
         cells = values.cells_of(vectors.differences, vectors.outcomes)
         found = values.bootstrap(cells, vectors, 250, seed)
-        estimates = values.fit_all(cells)
-        for truth, estimate, resampled in zip(TRUE_WEIGHTS, estimates, found.T, strict=True):
+        for truth, estimate, resampled in zip(TRUE_WEIGHTS, values.fit_all(cells), found.T, strict=True):
             low, high = values.bootstrap_interval(estimate, resampled)
             covered.append(low < truth < high)
     assert 0.92 < np.mean(covered) < 0.98

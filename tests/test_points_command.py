@@ -198,8 +198,7 @@ def test_a_matrix_is_read_back(own: str, name: str, tmp_path: Path, points) -> N
 
 
 def test_a_plain_matrix_is_cut_where_the_balance_is_level_or_the_result_another() -> None:
-    text = b"0 0 0 0 0 2\n1 0 0 0 0 2\n0 0 0 0 0 2\n1 0 0 0 0 0\n"
-    read = games.read_matrix(Path("rows.mat"), text)
+    read = games.read_matrix(Path("rows.mat"), b"0 0 0 0 0 2\n1 0 0 0 0 2\n0 0 0 0 0 2\n1 0 0 0 0 0\n")
     assert read.game.tolist() == [0, 0, 1, 2]
     assert read.results.tolist() == [2, 2, 0]
 
@@ -213,8 +212,7 @@ def test_phases_are_sets_and_features_have_verdicts(own: str, points) -> None:
     arguments = [own, "--by", "phase", "--features", "--min-games", "50"]
     found = points(*arguments, "--json")
     assert [one["label"] for one in found] == ["opening", "middlegame", "endgame"]
-    names = [feature["feature"] for feature in found[2]["with_features"]["features"]]
-    assert names == list(games.FEATURES)
+    assert [feature["feature"] for feature in found[2]["with_features"]["features"]] == list(games.FEATURES)
     assert {feature["verdict"] for feature in found[2]["with_features"]["features"]} <= set(map(str, PointsVerdict))
     assert points(own, "--features").count("last pawn") == 1
 

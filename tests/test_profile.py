@@ -210,8 +210,7 @@ def test_a_move_follows_the_habits_that_the_board_shows(fen: str, played: str, m
     position = Position(fen)
     for each in played.split():
         position.push_uci(each)
-    before = np.array([[0, 0, *position.moves][-2:]], dtype=np.int64)
-    _, moves, _, columns = shown_by(position.record, before)
+    _, moves, _, columns = shown_by(position.record, np.array([[0, 0, *position.moves][-2:]], dtype=np.int64))
     row = columns[moves.tolist().index(position.parse_uci(move)), FIRST_HABIT:FIRST_TERM]
     assert {name for name, follows in zip(HABITS, row, strict=True) if follows} == habits
 
@@ -451,8 +450,7 @@ def test_the_coefficients_of_people_are_written_as_they_are_read() -> None:
 
 @pytest.mark.parametrize(("rating", "mean"), [(1500, 1.0), (1600, 1.5), (1400, 0.5), (2100, 3.5), (900, -1.5)])
 def test_habits_follow_the_rating_between_those_that_were_seen(rating: float, mean: float) -> None:
-    column = {"mean": 1.0, "slope": 0.5}
-    found = from_toml({"rating": 1500, "ratings": [1000, 2000], "columns": {"check": column}})
+    found = from_toml({"rating": 1500, "ratings": [1000, 2000], "columns": {"check": {"mean": 1.0, "slope": 0.5}}})
     assert found.usual(rating)[COLUMNS.index("check")] == pytest.approx(mean)
 
 

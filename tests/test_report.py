@@ -170,8 +170,7 @@ def test_the_report_has_the_keys_of_its_version(searched: PositionReport) -> Non
 
 
 def test_the_page_on_the_schema_is_up_to_date() -> None:
-    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    assert schema() in page, "run python tools/doc_tables.py"
+    assert schema() in (ROOT / "docs" / "library.md").read_text(encoding="utf-8"), "run python tools/doc_tables.py"
     assert all(f"| `{key}` |" in schema() for keys in KEYS.values() for key in keys.split())
 
 

@@ -35,8 +35,7 @@ def test_in_a_round_every_number_meets_every_other_as_often_with_as_against_it(n
 
 
 def test_the_effects_are_found_and_their_errors_are_those_of_all_games_for_each():
-    blocks = made_up_blocks(400, 24)
-    elo, error = effects(blocks)
+    elo, error = effects(made_up_blocks(400, 24))
     assert np.abs(elo - TRUE_ELO).max() < 4 * error.max()
     alone = 1600 / np.log(10) * 0.5 / np.sqrt(2 * 400 * 24)  # a match of so many games without draws
     assert error == pytest.approx(np.full(4, alone), rel=0.03)

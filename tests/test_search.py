@@ -377,8 +377,7 @@ def test_scores_near_the_fifty_move_rule_say_nothing_of_the_position_far_from_it
     searcher = Searcher(hash_mb=16)
     scores = {}
     for halfmove in (92, 80, 0):  # White mates in eight moves
-        fen = f"8/8/8/4k3/8/8/8/K2Q4 w - - {halfmove} 100"
-        scores[halfmove] = int(line_of(searcher, fen, Limits(depth=12)).score)
+        scores[halfmove] = int(line_of(searcher, f"8/8/8/4k3/8/8/8/K2Q4 w - - {halfmove} 100", Limits(depth=12)).score)
     assert scores[92] == 0 and min(scores[80], scores[0]) > 900
 
 

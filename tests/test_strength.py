@@ -97,8 +97,7 @@ def test_a_strong_player_sees_what_a_weak_one_may_miss(searcher: Searcher) -> No
 
 
 def test_a_mate_in_sight_is_not_given_away(searcher: Searcher) -> None:
-    position = "6k1/5ppp/8/8/8/7q/5PPP/R5K1 w - - 0 1"
-    assert set(drawn_moves(searcher, Limits(), 10, position)) == {"a1a8"}
+    assert set(drawn_moves(searcher, Limits(), 10, "6k1/5ppp/8/8/8/7q/5PPP/R5K1 w - - 0 1")) == {"a1a8"}
 
 
 @pytest.mark.parametrize("fen", ["8/8/8/4k3/8/8/8/KQ6 w - - 0 1", "8/8/8/3k4/8/8/8/R3K3 w - - 0 1"])
@@ -181,8 +180,7 @@ def test_the_move_is_the_first_of_the_last_line_and_the_only_one_shown(searcher:
 def test_weak_play_keeps_to_the_moves_asked_for(searcher: Searcher) -> None:
     position = Position(QUIET)
     wanted = position.legal_moves[:2]
-    drawn = drawn_moves(searcher, Limits(depth=2, search_moves=wanted), 20)
-    assert set(drawn) <= set(map(position.uci, wanted))
+    assert set(drawn_moves(searcher, Limits(depth=2, search_moves=wanted), 20)) <= set(map(position.uci, wanted))
     assert set(drawn_moves(searcher, Limits(search_moves=[Position().parse_uci("a2a3")]), 3, Position())) == {"a2a3"}
 
 
@@ -220,8 +218,7 @@ def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(
     first = position.legal_moves[0]
     position.push(first)
     position.push(position.legal_moves[0])
-    drawn = drawn_moves(searcher, Limits(), 10, position)
-    assert {move[:2] for move in drawn} == {Position(QUIET).uci(first)[2:4]}
+    assert {move[:2] for move in drawn_moves(searcher, Limits(), 10, position)} == {Position(QUIET).uci(first)[2:4]}
 
 
 def test_levels_castle_rather_than_step_out_with_the_king(searcher: Searcher) -> None:

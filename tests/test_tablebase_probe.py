@@ -109,8 +109,7 @@ def test_a_search_with_advice_asks_no_tables_and_one_for_a_mate_takes_none(
 
 def test_a_broken_table_is_read_once_and_the_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "KQvK.rtbw").write_bytes(b"no table" * 10)
-    tables = ResultTables({"KQvK": tmp_path / "KQvK.rtbw"})
-    tablebases = TablebaseProbe(tables, depth=1)
+    tablebases = TablebaseProbe(ResultTables({"KQvK": tmp_path / "KQvK.rtbw"}), depth=1)
     assert searched(ROOK_TO_TAKE, tablebases).score == searched(ROOK_TO_TAKE, None).score
     fault = f"a broken table: '{tmp_path / 'KQvK.rtbw'}': it is no Syzygy table of results, or its end is missing"
     assert tablebases.fault == fault and tablebases.hits == 0

@@ -35,8 +35,7 @@ def make_settings(method: Method, sigma: list[float], sigma_0: list[float], tau:
 
 def tune_of(method: str, start: float, low: float, high: float, c_end: float, pairs: int, r_end=None, whole=False):
     """The settings and the state of a tune of one parameter, and its random numbers."""
-    row = TunedParameter("a", start, low, high, c_end, r_end, whole=whole)
-    settings = settings_for(METHODS[method], [row], pairs)
+    settings = settings_for(METHODS[method], [TunedParameter("a", start, low, high, c_end, r_end, whole=whole)], pairs)
     return settings, initial_state(settings, np.array([float(start)])), seed_state(10)
 
 
@@ -184,8 +183,7 @@ def test_adaptive_players_are_not_far_worse_than_the_middle_between_them() -> No
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_whole_numbers_for_a_parameter_make_no_whole_numbers_of_its_state(method: Method) -> None:
     settings = settings_for(method, [TunedParameter("a", 5, 0, 100, 6, 1, elo=2, dist=9)], 100)
-    state = initial_state(settings, np.array([5.0]))
-    arrays = {**settings._asdict(), **state._asdict()}.items()
+    arrays = {**settings._asdict(), **initial_state(settings, np.array([5.0]))._asdict()}.items()
     assert {name for name, each in arrays if isinstance(each, np.ndarray) and each.dtype != np.float64} == {"whole"}
 
 
@@ -245,8 +243,7 @@ def test_adaptive_plays_the_steps_about_its_level_as_often_as_it_should():
     assert 2 <= level < LEVELS - 1
     reaches = np.array([abs(next_pair(settings, state, number, random)[0][0]) for number in range(1, 4000)])
     steps = np.rint(np.log2(10 * MAX_PERTURBATION / reaches)).astype(int) - level
-    shares = [np.mean(steps == step) for step in STEPS]
-    assert shares == pytest.approx(STEP_SHARES, abs=0.03)
+    assert [np.mean(steps == step) for step in STEPS] == pytest.approx(STEP_SHARES, abs=0.03)
 
 
 def test_hypotheses_count_by_their_evidence():

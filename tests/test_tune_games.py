@@ -46,8 +46,7 @@ def configuration(pairs: int = 40, method: str = "bspsa", **other) -> tuning.Con
 
 def test_results_are_taken_in_the_order_in_which_pairs_were_handed_out() -> None:
     tune = tuning.Tune.new(configuration(pairs=6))
-    asked = list(iter(tune.ask, None))
-    assert [pair.number for pair in asked] == [1, 2, 3, 4], "no more than four are under way"
+    assert [pair.number for pair in iter(tune.ask, None)] == [1, 2, 3, 4], "no more than four are under way"
     tune.tell(2.0)
     tune.tell(math.nan)
     assert [pair.number for pair in iter(tune.ask, None)] == [5, 6], "and no more than there are"
@@ -128,8 +127,7 @@ def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(metho
     assert tune.state.moments[0] == 39, "a crash costs one pair"
     settings = tune.configuration.settings(method)
     way = list(tuning.replay(tune, settings))
-    same = np.array_equal(way[-1][1].mean[0], tune.state.mean[0])
-    assert same == (method is METHODS["bspsa"])
+    assert np.array_equal(way[-1][1].mean[0], tune.state.mean[0]) == (method is METHODS["bspsa"])
     assert method_of(settings) is method
     assert [number for number, _ in way] == list(range(41))
     assert way[5][1] is way[4][1]  # of the pair that was lost
@@ -365,8 +363,7 @@ def player_named(said: str) -> Player:
 def test_a_tune_by_games_is_played_continued_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file, picture = tmp_path / "rook.txt", tmp_path / "rook.svg"
     file.write_text("RookOpen_mg, 17, -200, 200, 0.4, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n")
-    order = ["tune", str(file), "--pairs", "6", "--nodes", "20"]
-    assert run_spsa(order) == 0
+    assert run_spsa(["tune", str(file), "--pairs", "6", "--nodes", "20"]) == 0
     said = capsys.readouterr().out
     assert "adaptive after 6 pairs:" in said
     assert "To confirm it by SPRT" in said
@@ -421,8 +418,7 @@ def test_a_tune_finds_its_openings_from_another_folder_and_needs_none_when_over(
     assert run_spsa(order) == 0
     tune = tuning.load_tune(state)
     assert tune.configuration.openings == str(book)
-    older = replace(tune.configuration, openings="book.epd")
-    replace(tune, configuration=older).save(state)
+    replace(tune, configuration=replace(tune.configuration, openings="book.epd")).save(state)
     capsys.readouterr()
     assert run_spsa(order) == 0
     assert "Continuing after 2 of 2 pairs" in capsys.readouterr().out
@@ -461,8 +457,7 @@ def test_the_steepest_curve_that_is_taken_leaves_all_numbers_finite():
 
 def test_values_in_a_small_range_are_shown_to_their_digits():
     row = parameters.TunedParameter("Scale", 0.0000234, 0.0, 0.0001, 0.00002, 0.002, whole=False)
-    tune = tuning.Tune.new(replace(configuration(), parameters=(row,)))
-    lines = tuning.result_lines(tune)
+    lines = tuning.result_lines(tuning.Tune.new(replace(configuration(), parameters=(row,))))
     assert lines[2].split()[:3] == ["Scale", "2.34e-05", "2.34e-05"]
     assert parameters.read_lines(lines[-1], "report") == [row]
     assert (row.shown(0.00002345678), row.shown(0.0001), ROWS[0].shown(1.23456)) == (0.00002346, 0.0001, 1.2346)

@@ -81,8 +81,7 @@ def test_the_table_marks_the_optimum_and_a_clean_score_has_no_elo():
     lines = scan.scan_table(found)
     assert lines[0] == "RookOpen_mg, each value against 5; intervals of 95%"
     assert [line.endswith("< optimum") for line in lines] == [False, False, False, False, True]
-    clean = scan.ScanPoint(20, tally_with([0, 0, 0, 0, 5]))
-    found = replace(found, points=(*found.points, clean))
+    found = replace(found, points=(*found.points, scan.ScanPoint(20, tally_with([0, 0, 0, 0, 5]))))
     assert scan.scan_table(found)[-1].split()[:3] == ["20", "+inf", "+-"]
     assert json.loads(json.dumps(scan.scan_json(found, "")))["points"][-1]["elo"] is None
 

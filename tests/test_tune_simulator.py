@@ -86,8 +86,7 @@ def test_the_simulation_is_the_same_on_one_thread_and_on_two():
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_curve_loses_nothing_at_its_optimum_and_about_two_elo_at_the_start(name):
-    curve = SETTINGS[name].curve(4)
-    assert simulator._lost(curve, np.zeros(4)) == 0
+    assert simulator._lost(SETTINGS[name].curve(4), np.zeros(4)) == 0
     others = {"S2": 2.7616, "L1": 5.78, "L3": 5.78, "S4": 0, "K5": 8, "K6": naive_form("K6", -1.25)}
     assert loss_at_start(SETTINGS[name], 4) == pytest.approx(others.get(name, TOTAL_ELO), abs=1e-3)
 
@@ -166,8 +165,7 @@ def test_a_tune_that_begins_at_the_optimum_ends_there_if_only_proved_gains_count
 
 
 def test_a_factor_of_material_is_found_from_far_below_within_the_bounds():
-    cell = simulated("adaptive", "K6", 1, pairs=200, runs=30, ahead=32)
-    values = 60 * (cell.firsts / START + 1.75)
+    values = 60 * (simulated("adaptive", "K6", 1, pairs=200, runs=30, ahead=32).firsts / START + 1.75)
     assert ((values >= 80) & (values <= 130)).mean() >= 0.9
 
 

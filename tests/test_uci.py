@@ -43,8 +43,7 @@ def ending(engine: UciProcess, seconds: float) -> Iterator[None]:
     used, before = engine.processor_seconds(), os.times()
     yield
     after = os.times()
-    whole = after.children_user + after.children_system - before.children_user - before.children_system
-    assert whole - used < seconds
+    assert after.children_user + after.children_system - before.children_user - before.children_system - used < seconds
 
 
 HAS_PROCESSOR_TIME = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="it is read from /proc")
@@ -94,8 +93,7 @@ def test_on_windows_numpy_is_loaded_before_a_pipe_is_read(monkeypatch):
 
 
 def test_a_failure_to_load_is_said_and_ends_with_code_1(tmp_path):
-    advice = "raise ImportError('much\\nadvice') from ImportError('no memory for numpy')"
-    (tmp_path / "numpy.py").write_text(advice)
+    (tmp_path / "numpy.py").write_text("raise ImportError('much\\nadvice') from ImportError('no memory for numpy')")
     done = run_merino("uci", given=b"uci\nisready\n", environment={"PYTHONPATH": f"{tmp_path}"})
     fault = "Merino cannot be loaded, perhaps because memory is short: ImportError: no memory for numpy"
     assert (done.code, done.output[-1], done.errors) == (1, f"info string error: {fault}", "")
@@ -161,8 +159,7 @@ def test_a_megabyte_of_junk_is_answered_in_a_short_line_if_at_all(engine, line):
 @HAS_PROCESSOR_TIME
 def test_a_megabyte_of_words_after_go_takes_no_longer_than_reading_it(engine, line):
     before = engine.processor_seconds()
-    said = engine.ask(line, until="bestmove")
-    assert len(said) < 20
+    assert len(engine.ask(line, until="bestmove")) < 20
     assert engine.processor_seconds() - before < 2.0
 
 
@@ -581,8 +578,7 @@ def test_speed_is_nodes_by_time_and_the_deepest_ply_is_at_least_that_of_the_line
 
 def test_the_table_fills_and_is_empty_again_in_a_new_game(engine):
     engine.send("setoption name Hash value 1")
-    full = int(field(infos(search(engine, KIWIPETE, "nodes 300000"))[-1], "hashfull"))
-    assert 300 < full <= 1000
+    assert 300 < int(field(infos(search(engine, KIWIPETE, "nodes 300000"))[-1], "hashfull")) <= 1000
     engine.send("ucinewgame")
     assert int(field(infos(search(engine, KIWIPETE, "depth 1"))[-1], "hashfull")) < 50
 

@@ -48,8 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def slow_engine(tmp_path: Path) -> Iterator[UciProcess]:
     """An engine for which opening `x.slow` in its folder takes until `x.slow.go` is there."""
     (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
-    where = {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
-    with UciProcess(environment=where, folder=tmp_path) as engine:
+    with UciProcess(environment={"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}, folder=tmp_path) as engine:
         engine.ask("uci", "isready", until="readyok")
         yield engine
 

@@ -17,8 +17,7 @@ from tests.uci_process import ROOT, UciProcess
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[SimpleEngine]:
-    command = [sys.executable, "-m", "merino", "uci"]
-    with SimpleEngine.popen_uci(command, cwd=str(ROOT), timeout=120) as running:
+    with SimpleEngine.popen_uci([sys.executable, "-m", "merino", "uci"], cwd=str(ROOT), timeout=120) as running:
         yield running
 
 
@@ -53,8 +52,7 @@ def test_python_chess_plays_and_analyses_within_every_limit(engine, limit):
 
 
 def test_python_chess_gets_several_lines_and_may_restrict_the_moves(engine):
-    lines = engine.analyse(chess.Board(), Limit(depth=5), multipv=3)
-    assert [line["multipv"] for line in lines] == [1, 2, 3]
+    assert [line["multipv"] for line in engine.analyse(chess.Board(), Limit(depth=5), multipv=3)] == [1, 2, 3]
     wanted = [chess.Move.from_uci("a2a3"), chess.Move.from_uci("h2h3")]
     assert engine.play(chess.Board(), Limit(depth=3), root_moves=wanted).move in wanted
 

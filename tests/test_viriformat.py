@@ -288,8 +288,7 @@ def test_a_compressed_file_is_written_compressed_and_read_back(ending, tmp_path)
         assert main(["positions", str(games), "--out", str(path), "--quiet"]) == 0
     first, second, uncompressed = (path.read_bytes() for path in written)
     assert first == second and len(first) < len(uncompressed)
-    module = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[written[0].suffix]
-    assert module.decompress(first) == uncompressed
+    assert {".gz": gzip, ".bz2": bz2, ".xz": lzma}[written[0].suffix].decompress(first) == uncompressed
     read, known = (
         np.concatenate(list(packed_files.packed_positions(path, Filter(noisy=True)))) for path in (written[0], plain)
     )

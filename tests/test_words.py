@@ -197,8 +197,7 @@ def test_the_account_of_gen12_comes_with_it_and_names_known_terms() -> None:
 def test_the_account_of_a_net_is_shown_and_written(tmp_path: Path, shell) -> None:
     assert "KingPawnShield" in shell("account", "gen12") and "--positions" in shell("account", "gen1", status=1)
     out, positions = tmp_path / "own.account.json", tmp_path / "positions.txt"
-    fens = (to_fen(position[None]) for position in walked(3000))
-    positions.write_text("".join(f"{fen} | 0 | 0.5\n" for fen in fens))
+    positions.write_text("".join(f"{to_fen(position[None])} | 0 | 0.5\n" for position in walked(3000)))
     shown = shell("account", "gen12", "--positions", str(positions), "--out", str(out), "--json")
     assert load_account(out).all.r2 == shown["all"]["r2"] > 0.5
 
@@ -227,8 +226,7 @@ def test_a_damaged_account_of_a_net_is_reported_and_one_of_another_is_no_hindran
     net, account = tmp_path / "my.net", tmp_path / "my.account.json"
     net.write_bytes((SHIPPED / "gen1.net").read_bytes())
     account.write_text("{}")
-    said = shell("account", str(net), status=1)
-    assert said.startswith(f"merino: account: '{account}' is not the account of a net")
+    assert shell("account", str(net), status=1).startswith(f"merino: account: '{account}' is not the account of a net")
     account.rename(tmp_path / "other.account.json")
     renamed = tmp_path / "renamed.account.json"
     renamed.write_bytes(content_of(replace(account_for(load_evaluation("gen12")), net=file.digest(file.load_net(net)))))

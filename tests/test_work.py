@@ -44,8 +44,7 @@ def test_a_late_first_item_holds_the_others_back_and_bounds_how_many_are_begun()
     gate = Gate()
     with threads(3) as executor:
         results = ordered(executor, gate, iter(range(100)), ahead=5)
-        timer = threading.Timer(0.3, gate.open.set)
-        timer.start()
+        threading.Timer(0.3, gate.open.set).start()
         assert next(results) == 0
         assert len(gate.begun) <= 5
         assert list(results) == list(range(1, 100))
@@ -61,8 +60,7 @@ def test_no_more_than_so_many_unfinished_items_are_handed_out_at_once():
 
     with threads(3) as executor:
         results = ordered(executor, gate, numbers(), ahead=10, at_once=lambda: 3)
-        timer = threading.Timer(0.3, gate.open.set)
-        timer.start()
+        threading.Timer(0.3, gate.open.set).start()
         assert next(results) == 0
         assert len(handed_out) == 10, "finished ones make room although the first is late"
         assert list(results) == list(range(1, 20))

@@ -129,27 +129,31 @@ def central_king(board: chess.Board, owner: chess.Color) -> Places:
 
 
 class Fact(NamedTuple):
-    """Where a fact holds, of which pieces, whether it is good for their owner, and whether files tell two apart."""
+    """Where a fact holds, of which pieces, and the words of which a sentence about it has one.
+
+    And whether it is good for their owner, and whether files tell two apart.
+    """
 
     places: Callable[[chess.Board, chess.Color], Places]
     kinds: str
+    words: str
     is_good: bool
     is_by_file: bool
 
 
 FACTS = {
-    "isolated pawn": Fact(isolated, "P", is_good=False, is_by_file=True),
-    "doubled pawn": Fact(doubled, "P", is_good=False, is_by_file=True),
-    "backward pawn": Fact(backward, "P", is_good=False, is_by_file=True),
-    "passed pawn": Fact(passed, "P", is_good=True, is_by_file=True),
-    "open file": Fact(open_file, "RQ", is_good=True, is_by_file=True),
-    "half-open file": Fact(half_open_file, "RQ", is_good=True, is_by_file=True),
-    "seventh rank": Fact(seventh_rank, "R", is_good=True, is_by_file=False),
-    "outpost": Fact(outpost, "NB", is_good=True, is_by_file=False),
-    "bishop pair": Fact(bishop_pair, "B", is_good=True, is_by_file=False),
-    "king shield": Fact(king_shield, "K", is_good=False, is_by_file=True),
-    "centre": Fact(centre, "NB", is_good=True, is_by_file=False),
-    "central king": Fact(central_king, "K", is_good=True, is_by_file=False),
+    "isolated pawn": Fact(isolated, "P", "isolat", is_good=False, is_by_file=True),
+    "doubled pawn": Fact(doubled, "P", "doubled", is_good=False, is_by_file=True),
+    "backward pawn": Fact(backward, "P", "backward", is_good=False, is_by_file=True),
+    "passed pawn": Fact(passed, "P", "pass", is_good=True, is_by_file=True),
+    "open file": Fact(open_file, "RQ", "(?<!half-)open", is_good=True, is_by_file=True),
+    "half-open file": Fact(half_open_file, "RQ", "half-open", is_good=True, is_by_file=True),
+    "seventh rank": Fact(seventh_rank, "R", "seventh|second", is_good=True, is_by_file=False),
+    "outpost": Fact(outpost, "NB", "outpost", is_good=True, is_by_file=False),
+    "bishop pair": Fact(bishop_pair, "B", "bishop pair", is_good=True, is_by_file=False),
+    "king shield": Fact(king_shield, "K", "king", is_good=False, is_by_file=True),
+    "centre": Fact(centre, "NB", "cent", is_good=True, is_by_file=False),
+    "central king": Fact(central_king, "K", "cent", is_good=True, is_by_file=False),
 }
 
 

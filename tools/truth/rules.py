@@ -36,18 +36,7 @@ DRAWS = {
     "too little material": Kind(tactics.ends_by(chess.Board.is_insufficient_material), "material"),
 }
 PLACES = {
-    "isolated pawn": Kind(places.place, "isolat"),
-    "doubled pawn": Kind(places.place, "doubled"),
-    "backward pawn": Kind(places.place, "backward"),
-    "passed pawn": Kind(places.place, "pass"),
-    "open file": Kind(places.place, "(?<!half-)open"),
-    "half-open file": Kind(places.place, "half-open"),
-    "seventh rank": Kind(places.place, "seventh|second"),
-    "outpost": Kind(places.place, "outpost"),
-    "bishop pair": Kind(places.place, "bishop pair"),
-    "king shield": Kind(places.place, "king"),
-    "centre": Kind(places.place, "cent"),
-    "central king": Kind(places.place, "cent"),
+    **{kind: Kind(places.place, fact.words) for kind, fact in places.FACTS.items()},
     "mobility": Kind(places.mobility, "square"),
 }
 MATERIAL = {"material": Kind(tactics.comes_out_worse, "comes out worse than")}

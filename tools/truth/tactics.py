@@ -168,11 +168,8 @@ def comes_out_worse(claim: Claim) -> None:
     need(claim.boards[0].turn != claim.side, "the side it favours is to move")
     need(claim.line and claim.other_line and claim.line[0] != claim.other_line[0], "it compares no two moves")
     need(all(is_quiet(boards[-1]) for boards in (claim.boards, claim.others)), "a line ends in an exchange")
-    need(claim.wins and claim.wins["pawns"] >= 1, "it does not say how much")
-    assert claim.wins is not None
-    need(len(claim.line) == claim.wins["ply"] <= MAX_PLY + 1 and len(claim.other_line) <= MAX_PLY, "a line is too long")
+    pawns, ply = (claim.wins["pawns"], claim.wins["ply"]) if claim.wins else (0, 0)
+    need(pawns >= 1, "it does not say how much")
+    need(len(claim.line) == ply <= MAX_PLY + 1 and len(claim.other_line) <= MAX_PLY, "a line is too long")
     here, there = (balance(boards[-1], claim.side) for boards in (claim.boards, claim.others))
-    need(
-        here - there == claim.wins["pawns"],
-        f"it says {claim.wins['pawns']} pawns, but the lines differ by {here - there}",
-    )
+    need(here - there == pawns, f"it says {pawns} pawns, but the lines differ by {here - there}")

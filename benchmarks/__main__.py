@@ -228,10 +228,8 @@ def points(copies: int = 30) -> None:
 def tuning(pairs: int = 10_000, size: int = 16) -> None:
     """Millions of simulated pairs a second for each method."""
     play = partial(simulate, pairs=pairs, runs=1, seed=1, at_a_time=1)
-    works = [
-        Work(name, partial(play, method, SETTINGS["S0"], size), pairs / 1e6, "M pairs/s")
-        for name, method in METHODS.items()
-    ]
+    of = {name: partial(play, method, SETTINGS["S0"], size) for name, method in METHODS.items()}
+    works = [Work(name, run, pairs / 1e6, "M pairs/s") for name, run in of.items()]
     measure(f"tuning {size} parameters in the simulator, one core", works)
 
 

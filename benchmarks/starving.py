@@ -158,13 +158,13 @@ class StarvedEngine:
 
 def play_games(condition: Condition, clock: Clock, games: int, seed: int) -> Findings:
     """Play under a condition, with a line about each game on standard error; Black evaluates by a net."""
-    findings, random_moves = Findings(), random.Random(seed)
+    findings, draw = Findings(), random.Random(seed)
     with busy_programs(condition.busy):
         for number in range(1, games + 1):
             with ExitStack() as stack:
-                nets = ((), ("setoption name EvalFile value gen13",))
-                white, black = (StarvedEngine(stack, condition, findings, options) for options in nets)
-                ending = _play(white, black, clock, findings, random_moves, impatient=number % 2 == 0)
+                nets = {chess.WHITE: (), chess.BLACK: ("setoption name EvalFile value gen13",)}
+                players = {side: StarvedEngine(stack, condition, findings, words) for side, words in nets.items()}
+                ending = _play(players, clock, findings, draw, impatient=number % 2 == 0)
             findings.games += 1
             waits = ", ".join(f"{seconds:.2f}" for seconds in findings.waits.values())
             report = f"{condition.name}, game {number}: {ending}; {findings.faults} faults, waits {waits} s"
@@ -173,24 +173,19 @@ def play_games(condition: Condition, clock: Clock, games: int, seed: int) -> Fin
 
 
 def _play(
-    white: StarvedEngine,
-    black: StarvedEngine,
-    clock: Clock,
-    findings: Findings,
-    random_moves: random.Random,
-    impatient: bool,
+    players: dict[bool, StarvedEngine], clock: Clock, findings: Findings, draw: random.Random, impatient: bool
 ) -> str:
-    """Play a game; how it ended."""
-    for player in (white, black):
+    """Play a game between players by their colours; how it ended."""
+    for player in players.values():
         if impatient:
             player.answer_before_ready()
         player.wait_until_ready(BETWEEN if impatient else FIRST)
     board = chess.Board()
     for _ in range(OPENING_PLIES):
-        board.push(random_moves.choice(list(board.legal_moves)))
+        board.push(draw.choice(list(board.legal_moves)))
     clocks = dict.fromkeys(chess.COLORS, clock.base / 1000)
     while not board.is_game_over(claim_draw=True) and board.ply() < MAX_PLIES:
-        move, seconds = (white if board.turn else black).move(board, clocks, clock)
+        move, seconds = players[board.turn].move(board, clocks, clock)
         clocks[board.turn] -= seconds
         if clocks[board.turn] < 0:
             findings.time_losses += 1
@@ -198,7 +193,7 @@ def _play(
             return f"{loser} loses on time after {board.ply()} plies, {seconds:.3f} s for the last"
         clocks[board.turn] += clock.increment / 1000
         board.push(move)
-    for player in (white, black):
+    for player in players.values():
         player.interrupt()
     return f"{board.result(claim_draw=True)} after {board.ply()} plies, {min(clocks.values()):.2f} s left"
 
@@ -208,8 +203,7 @@ def busy_programs(count: int) -> Iterator[None]:
     """So many programs that take all the time they can get."""
     with ExitStack() as stack:
         for _ in range(count):
-            program = stack.enter_context(subprocess.Popen([sys.executable, "-c", BUSY]))
-            stack.callback(program.kill)
+            stack.callback(stack.enter_context(subprocess.Popen([sys.executable, "-c", BUSY])).kill)
         yield
 
 
@@ -228,9 +222,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the openings (default: %(default)s)")
     arguments = parser.parse_args()
     warm_up()  # this is about code that is compiled
-    found = [
-        (condition, play_games(condition, arguments.tc, arguments.games, arguments.seed)) for condition in CONDITIONS
-    ]
+    found = [(each, play_games(each, arguments.tc, arguments.games, arguments.seed)) for each in CONDITIONS]
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the end; a share is given in periods of 50 ms\n")
     print(markdown_table(HEAD, [row(condition, arguments.tc, each) for condition, each in found], range(2, len(HEAD))))
     return 1 if any(each.faults for _, each in found) else 0

@@ -1,7 +1,5 @@
 """The bench that commit messages promise."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from tools import check_bench
@@ -19,7 +17,7 @@ LOG = "Prune less\n\nBench: 4400041\n\nSay more\n\nNo functional change\n\nPrune
     ],
 )
 def test_the_newest_message_that_names_a_bench_promises_it(log, counted, code, said, monkeypatch, capsys):
-    monkeypatch.setattr(check_bench.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=log))
+    monkeypatch.setattr(check_bench.subprocess, "check_output", lambda *_, **__: log)
     monkeypatch.setattr(check_bench, "run_bench", lambda _: (counted, 1))
     assert check_bench.main() == code
     assert said in "".join(capsys.readouterr())

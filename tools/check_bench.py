@@ -24,10 +24,7 @@ def promised(messages: str) -> int | None:
 
 def main() -> int:
     """0 if both are equal, 1 if not, 2 if no commit names a number."""
-    log = subprocess.run(
-        ["git", "log", "--format=%B"], cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", check=True
-    ).stdout
-    wanted = promised(log)
+    wanted = promised(subprocess.check_output(["git", "log", "--format=%B"], cwd=ROOT, encoding="utf-8"))
     if wanted is None:
         print("No commit message names a Bench. Is this a shallow clone?", file=sys.stderr)
         return 2

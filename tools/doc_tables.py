@@ -39,9 +39,8 @@ def terms_table(terms: TermSet = TERMS) -> str:
     middlegame, endgame = halves(defaults(terms), len(terms))
     rows = []
     for each, at in terms.to_read():
-        weight = _weight(middlegame[at.start], endgame[at.start])
-        if isinstance(each, TermTable):
-            weight = f"table of {len(each.cells)}"
+        pair = middlegame[at.start], endgame[at.start]
+        weight = f"table of {len(each.cells)}" if isinstance(each, TermTable) else _weight(*pair)
         phase = terms[at.start].phase.name.lower()
         rows.append((_code(each.name), _group(each.group), phase, weight, each.sentence))
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
@@ -82,14 +81,8 @@ def parameters_table() -> str:
     """The numbers of the search: name, default, value with the 27 terms, range and sentence."""
     with_terms = by_name(parameters_for(default()))
     rows = [
-        (
-            _code(number.name),
-            str(number.default),
-            str(with_terms[number.name]),
-            "{} to {}".format(*number.bounds),
-            number.sentence,
-        )
-        for number in PARAMETERS
+        (_code(row.name), str(row.default), str(with_terms[row.name]), "{} to {}".format(*row.bounds), row.sentence)
+        for row in PARAMETERS
     ]
     return markdown_table(("Number", "Default", "Terms", "Range", "What it does"), rows, right_aligned=(1, 2))
 
@@ -101,22 +94,19 @@ def command_options_table(parser: shared.Parser) -> str:
         shown = [action for action in group._group_actions if action.option_strings and action.dest != "help"]
         if shown := [action for action in shown if action.help not in (None, argparse.SUPPRESS)]:
             rows.append((f"*{group.title}*", ""))
-            cells = ((formatter._format_action_invocation(each), formatter._expand_help(each)) for each in shown)
-            rows += [(_code(option), _cell(sentence)) for option, sentence in cells]
+            rows += [(_code(formatter._format_action_invocation(a)), _cell(formatter._expand_help(a))) for a in shown]
     return markdown_table(("Option", "What it does"), rows)
 
 
 def settings_table() -> str:
     """The simulated curves of strength, and what the tuner knows of them."""
-    rows = [(name, setting.sentence) for name, setting in SETTINGS.items()]
-    return markdown_table(("Setting", "Curve"), rows)
+    return markdown_table(("Setting", "Curve"), [(name, setting.sentence) for name, setting in SETTINGS.items()])
 
 
 def methods_table() -> str:
     """The methods of tuning: name and sentence."""
-    return markdown_table(
-        ("Method", "What it does with a result"), [(_code(m.name), m.sentence) for m in METHODS.values()]
-    )
+    rows = [(_code(method.name), method.sentence) for method in METHODS.values()]
+    return markdown_table(("Method", "What it does with a result"), rows)
 
 
 def claims_table() -> str:

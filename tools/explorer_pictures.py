@@ -34,7 +34,11 @@ def _make(page: Page, downloads: Path) -> None:
     _shoot(page, TARGET / "explorer.png")
     page.set_out(analysis=False)  # so that there is room for the moves
     page.open(f"#fen={MIDDLEGAME}")
-    _moves(page)
+    page.tab("moves")
+    page.until(lambda: "depth 10" in page.text("#search-state"))
+    page.click("#search-moves")
+    page.hover("tr[data-move] ~ tr[data-move] button")
+    page.until(lambda: page.all(".arrows line"))
     _shoot(page, TARGET / "explorer-moves.png")
     _drill(page, downloads)
 
@@ -59,14 +63,6 @@ def _drill(page: Page, downloads: Path) -> None:
     page.move("f8", "e8")
     page.until(lambda: "is better" in page.text("#drill-words"))
     _shoot(page, TARGET / "explorer-drill.png")
-
-
-def _moves(page: Page) -> None:
-    page.tab("moves")
-    page.until(lambda: "depth 10" in page.text("#search-state"))
-    page.click("#search-moves")
-    page.hover("tr[data-move] ~ tr[data-move] button")
-    page.until(lambda: page.all(".arrows line"))
 
 
 def _shoot(page: Page, path: Path) -> None:

@@ -64,9 +64,8 @@ def shown_to(player: PlayerGames, evaluation: LinearEvaluation, most: int) -> Sh
     owner = np.repeat(np.arange(len(choices)), np.diff(firsts))
     signs = np.where(choices.positions["side"] == WHITE, 1.0, -1.0)
     for depth, nodes in enumerate(choice.SIGHTS):
-        expected = choice.expected_scores(
-            signs[owner] * _scores(children, firsts, Rescore(nodes, evaluation)), evaluation.k
-        )
+        scores = signs[owner] * _scores(children, firsts, Rescore(nodes, evaluation))
+        expected = choice.expected_scores(scores, evaluation.k)
         columns[:, depth] = expected - np.maximum.reduceat(expected, firsts[:-1])[owner]
     played = np.array([player.games[game].moves[ply] for game, ply in places])
     return Shown(firsts, np.flatnonzero(moves == played[owner]), columns)
@@ -75,9 +74,8 @@ def shown_to(player: PlayerGames, evaluation: LinearEvaluation, most: int) -> Sh
 def _scores(children: np.ndarray, firsts: np.ndarray, rescore: Rescore) -> np.ndarray:
     """White's scores after the moves."""
     stop, edges = np.zeros(1, dtype=np.uint64), [*firsts[:-1:TOGETHER].tolist(), int(firsts[-1])]
-    return np.concatenate(
-        [*work.in_order(lambda span: rescore.scores_of(children[slice(*span)], stop), pairwise(edges))]
-    )
+    scored = work.in_order(lambda span: rescore.scores_of(children[slice(*span)], stop), pairwise(edges))
+    return np.concatenate([*scored])
 
 
 def fit(shown: Shown, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -109,8 +107,7 @@ def _at(shown: Shown, precision: np.ndarray, at: np.ndarray) -> tuple[float, np.
     means = np.add.reduceat(weighted, shown.firsts[:-1])
     value = float(np.log(chances[shown.played]).sum()) - 0.5 * float(at @ precision @ at)
     gradient = (shown.columns[shown.played] - means).sum(axis=0) - precision @ at
-    curvature = precision + shown.columns.T @ weighted - means.T @ means
-    return value, gradient, curvature
+    return value, gradient, precision + shown.columns.T @ weighted - means.T @ means
 
 
 def frequent_players(path: Path, count: int, least: int) -> list[str]:
@@ -143,8 +140,7 @@ def combined(ratings: np.ndarray, found: np.ndarray, variances: np.ndarray) -> c
     for column in range(len(choice.COLUMNS)):
         weights = 1 / (variances[:, column] + np.var(found[:, column]))
         means[column] = np.average(found[:, column], weights=weights)
-        rest = found[:, column] - means[column]
-        slope, error = _slope(away, rest, weights)
+        slope, error = _slope(away, found[:, column] - means[column], weights)
         slopes[column] = slope if abs(slope) > 2 * error else 0.0
     low, high = (float(ratings[known].min()), float(ratings[known].max())) if known.any() else (middle, middle)
     return choice.People(middle, low, high, means, slopes)
@@ -174,13 +170,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--positions", type=int, default=MAX_CHOICES, help=f"of a player ({MAX_CHOICES})")
     parser.add_argument("--out", type=Path, default=choice.FILE)
     args = parser.parse_args(arguments)
-    ratings, found, variances = [], [], []
-    for player, shown in players_in(args.files, args.players, args.least, args.positions):
-        coefficients, covariance = fit(shown, WIDE)
-        ratings.append(np.nan if player.rating is None else player.rating)
-        found.append(coefficients)
-        variances.append(np.diag(covariance))
-    people = combined(np.array(ratings), np.array(found), np.array(variances))
+    shown_to_players = players_in(args.files, args.players, args.least, args.positions)
+    fitted = [(player.rating, *fit(shown, WIDE)) for player, shown in shown_to_players]
+    ratings, found, covariances = map(list, zip(*fitted, strict=True))
+    variances = np.array([np.diag(each) for each in covariances])
+    people = combined(np.array(ratings, dtype=np.float64), np.array(found), variances)  # NaN: without a rating
     names = ", ".join(path.name for path in args.files)
     header = [
         "The coefficients of players in the model of choice, by which levels of strength choose.",

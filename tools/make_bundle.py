@@ -11,7 +11,6 @@ import argparse
 import compileall
 import importlib.metadata
 import platform
-import py_compile
 import re
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 from pip._vendor.distlib.scripts import ScriptMaker
 
@@ -94,8 +94,7 @@ def make_bundle(python: Path, wheel: Path, folder: Path) -> None:
     subprocess.run([*pip, "--no-deps", "--target", packages, wheel, *wanted], check=True)
     for unused in (packages / "bin", *packages.glob("*/tests"), *packages.glob("*/*/tests"), packages / "numba/cuda"):
         shutil.rmtree(unused, ignore_errors=True)
-    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    compileall.compile_dir(folder, quiet=2, workers=0, invalidation_mode=unchecked)
+    compileall.compile_dir(folder, quiet=2, workers=0, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
     if sys.platform == "win32":
         maker = ScriptMaker(None, str(folder))
         maker.variants = {""}  # with no second name that has Python's version

@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from merino.engine.report.schema import VERSION, PositionReport
+from tools.markdown import markdown_table
 
 SIMPLE = {int: "integer", float: "number", str: "text", NoneType: "null"}
 
@@ -34,12 +35,9 @@ def schema() -> str:
 
 def _section(kind: type[Any]) -> str:
     hints = get_type_hints(kind, include_extras=True)
-    rows = []
-    for field in fields(kind):
-        plain, sentence = get_args(hints[field.name])
-        rows.append(f"| `{field.name}` | {_name(plain)} | {sentence} |")
-    table = "\n".join(["| Key | Value | Meaning |", "| --- | --- | --- |", *rows])
-    return f"### {_title(kind)}\n\n{getdoc(kind)}\n\n{table}"
+    described = ((field.name, *get_args(hints[field.name])) for field in fields(kind))
+    rows = [(f"`{name}`", _name(plain), sentence) for name, plain, sentence in described]
+    return f"### {_title(kind)}\n\n{getdoc(kind)}\n\n{markdown_table(('Key', 'Value', 'Meaning'), rows)}"
 
 
 def _title(kind: type[Any]) -> str:

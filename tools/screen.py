@@ -37,6 +37,7 @@ from merino.core.common import errors, terminal, work
 from merino.match import report, runner, statistics
 from merino.match.config import Clock, MatchConfig, TimeControl
 from merino.match.players import read_player
+from tools.markdown import markdown_table
 
 NODES_OF_A_MILLISECOND = 400  # of a clock
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
@@ -151,11 +152,12 @@ def play(players: tuple[str, str], second: list[bool], seed: int, games: int, co
 
 def table(compared: Mapping[str, tuple[int, int]], blocks: Sequence[Block]) -> str:
     """The Elo of each change, the surest gains first, as Markdown."""
-    rows = ["| number | from | to | Elo |", "| --- | ---: | ---: | --- |"]
     found = zip(compared.items(), *(array.tolist() for array in effects(blocks)), strict=True)
-    for (name, (first, second)), elo, error in sorted(found, key=lambda row: -row[1] / row[2]):
-        rows.append(f"| `{name}` | {first} | {second} | {elo:+.1f} ± {statistics.Z_95 * error:.1f} |")
-    return "\n".join(rows)
+    rows = [
+        (f"`{name}`", *map(str, values), f"{elo:+.1f} ± {statistics.Z_95 * error:.1f}")
+        for (name, values), elo, error in sorted(found, key=lambda row: -row[1] / row[2])
+    ]
+    return markdown_table(("number", "from", "to", "Elo"), rows, right_aligned=(1, 2))
 
 
 def main() -> None:
@@ -183,9 +185,8 @@ def main() -> None:
         with kept.open("a") as file:
             for number, second in islice(dealt, len(blocks), None):
                 players = of("A", second=second), of("B", second=[not one for one in second])
-                block = play(players, second, number, args.games, control)
-                blocks.append(block)
-                print(json.dumps(block._asdict()), file=file, flush=True)
+                blocks.append(play(players, second, number, args.games, control))
+                print(json.dumps(blocks[-1]._asdict()), file=file, flush=True)
     except KeyboardInterrupt:
         print(file=sys.stderr)
     except errors.MerinoError as error:

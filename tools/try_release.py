@@ -79,25 +79,20 @@ class Trial:
         used = cpu_of_children() - before
         print(f"{what:<{STEP}}{TIMES.format(seconds, used, self.total)}   {(output or [''])[-1][:70]}", flush=True)
 
-    def run(self, *words: object, program: Path | None = None, cwd: Path | None = None, typed: str = "") -> str:
+    def run(self, *words: object, program: Path | None = None, typed: str = "") -> str:
         """The output of Merino, or of a program; raises CalledProcessError after showing why it failed."""
+        command, place = [str(program or self.command), *map(str, words)], self.folder / "work"
         done = subprocess.run(
-            [str(program or self.command), *map(str, words)],
-            cwd=cwd or self.folder / "work",
-            env=self.environment,
-            input=typed,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, cwd=place, env=self.environment, input=typed, capture_output=True, text=True, check=False
         )
         if done.returncode:
             print(done.stdout[-4000:], done.stderr[-4000:], sep="\n")
             done.check_returncode()
         return done.stdout
 
-    def python(self, *words: object, cwd: Path | None = None) -> str:
+    def python(self, *words: object) -> str:
         """The output of the environment's Python."""
-        return self.run(*words, program=self.command.with_name("python"), cwd=cwd)
+        return self.run(*words, program=self.command.with_name("python"))
 
     def install(self, *what: object) -> str:
         """Install packages."""
@@ -131,8 +126,8 @@ class Trial:
 
     def play(self) -> str:
         """Type a move at the console; the answer of the engine."""
-        output = self.run("console", typed="e4\nquit\n")
-        (answer,) = (line for line in output.splitlines() if line.startswith("move: "))
+        shown = self.run("console", typed="e4\nquit\n").splitlines()
+        (answer,) = (line for line in shown if line.startswith("move: "))
         return answer
 
     def learn(self) -> str:

@@ -13,7 +13,7 @@ from merino.study.judge import Judge, judge_of
 from tests.judges import judge_from
 from tests.talk import Talk
 
-LIMITS = Limits(nodes=20_000)
+LIMITS, TIME = Limits(nodes=20_000), Limits(movetime=9)
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 STALEMATE = "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"
 LAST_PAWN = "8/8/8/8/3kP3/8/8/2K5 b - - 0 1"
@@ -91,6 +91,20 @@ def test_a_lost_piece_is_not_told_as_position(gen13: Judge) -> None:
     found = verdicts.of_move(Position(SACRIFICE), read_move(SACRIFICE, "Rxb5"), gen13, LIMITS)
     assert {claim.kind for claim in found.claims} <= {*claims.TACTICS}
     assert found.claims or found.text.endswith("; no reason in words could be proved.")
+
+
+def test_two_moves_are_compared_by_deeper_searches_unless_the_limit_is_a_time() -> None:
+    position = Position("8/8/8/8/8/2k5/P7/1K6 w - - 0 1")
+    first, second = position.parse_uci("a2a3"), position.parse_uci("b1c1")
+
+    def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        move = (*limits.search_moves, *position.legal_moves)[0]
+        gained = 140 if limits.nodes == 80 else -10  # by the deeper search
+        return [Line(1, 1, 1, Score(gained if move == first else 0), "", 1, 1, 0, 1, (move,))]
+
+    found = [verdicts.of_two(position, first, second, judge_from(seek), limits) for limits in (Limits(nodes=10), TIME)]
+    assert found[0].text.startswith("a3 is better than Kc1: +1.40 against 0.00")
+    assert found[1].text == "Kc1 and a3 are about equally good: 0.00 and -0.10."
 
 
 PAIRS = [

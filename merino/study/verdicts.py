@@ -151,16 +151,17 @@ def of_two(
     better, other = sorted(both, key=lambda line: -line.score)
     names = [_bare(san(position, line.pv[0])) for line in (better, other)]
     scores = [score_text(line.score, position.side) for line in (better, other)]
-    same, close, apart = f" ({scores[0]})", f": {scores[0]} and {scores[1]}", f": {scores[0]} against {scores[1]}"
+    same, close, against = f" ({scores[0]})", f": {scores[0]} and {scores[1]}", f": {scores[0]} against {scores[1]}"
     if known:
-        same = close = apart = ""
+        same = close = against = ""
     if better.score == other.score:
         return judged((f"The search finds {names[0]} and {names[1]} equally good{same}.",))
-    is_close = better.score - other.score < DECIDED and _fall(position, better, other, judge) < SAME
+    apart = judge.share(position, better.score) - judge.share(position, other.score)
+    is_close = better.score - other.score < DECIDED and apart < SAME
     if is_close and better.score.mate is None:
         return judged((f"{names[0]} and {names[1]} are about equally good{close}.",))
     is_mate = san(position, better.pv[0]).endswith("#")
-    said = f"{names[0]} is mate" if is_mate else f"{names[0]} is better than {names[1]}{apart}"
+    said = f"{names[0]} is mate" if is_mate else f"{names[0]} is better than {names[1]}{against}"
     mistake = _mistake(prover, position, better, other)
     if not mistake.claims:
         return judged((f"{said}; {claims.NO_REASON}.",))
@@ -213,12 +214,13 @@ def _both(
     """The lines of two searches, of these moves alone or of all, and of another move, with a prover as deep.
 
     Where the moves differ by as much as a mistake, the searches are deeper, and so they are, if the limit is no time,
-    where the second move seems the best.
+    of two moves that are given, or where the second move seems the best.
     """
     for within in (limits, deeper(limits)):
         line = judge.line(position, replace(within, search_moves=list(first)))
         own = line if line.pv[0] == second else judge.line(position, replace(within, search_moves=[second]))
-        if grade_of(_fall(position, line, own, judge)) is None and (own is not line or limits.movetime):
+        is_clear = own is not line and not first
+        if grade_of(_fall(position, line, own, judge)) is None and (is_clear or limits.movetime):
             break
     return line, own, claims.Prover(judge, within)
 

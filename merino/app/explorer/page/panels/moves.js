@@ -126,8 +126,7 @@ const comparedRow = (title, values, digits, colour) => {
 
 function comparedTerms(...changes) {
     const [a, b] = changes.map(({ terms }) => Object.fromEntries(terms.map((term) => [term.name, term.change_cp])));
-    const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-    return [...names]
+    return [...new Set([...Object.keys(a), ...Object.keys(b)])]
         .map((name) => [name, a[name] ?? 0, b[name] ?? 0])
         .filter(([, x, y]) => Math.abs(x) >= MIN_SHOWN || Math.abs(y) >= MIN_SHOWN)
         .sort(bySize(([, x, y]) => y - x))

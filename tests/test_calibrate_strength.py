@@ -34,11 +34,11 @@ def test_results_go_on_where_they_ended_and_do_not_depend_on_the_number_at_a_tim
     files = [tmp_path / "parts.jsonl", tmp_path / "whole.jsonl"]
     for games, file in ((2, files[0]), (4, files[0]), (4, files[1])):
         at_a_time = "2" if file == files[1] else "1"
-        words = ["--kind", TERMS, "--check", "1300", "1600", "--state", str(file), "--concurrency", at_a_time]
+        words = ["--kind", TERMS, "--check", "1300", "2500", "--state", str(file), "--concurrency", at_a_time]
         tool.main([*words, "--games", str(games)])
     parts, whole = (sorted(file.read_text().splitlines()) for file in files)
     assert parts == whole and len(whole) == 2 * 3
-    assert "| Merino, UCI_Elo 1600 | Merino, UCI_Elo 1300 | 4 |" in capsys.readouterr().out
+    assert "| Merino, UCI_Elo 2500 | Merino, UCI_Elo 1300 | 4 |" in capsys.readouterr().out
 
 
 def test_each_rung_plays_the_nearest_level_of_the_other_engine_and_the_next() -> None:

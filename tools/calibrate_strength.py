@@ -82,8 +82,9 @@ class Player(NamedTuple):
         if self.net is None:
             player = OtherPlayer(str(self), (STOCKFISH,), {"Skill Level": str(self.number)})
             return engines.OtherEngine(player, TimeControl(nodes=NODES))
-        own = OwnPlayer(str(self), evaluation_of(self.net), options={"elo": self.number})
-        return engines.OwnEngine(own, TimeControl(depth=MAX_PLY - 1))
+        own = engines.OwnEngine(OwnPlayer(str(self), evaluation_of(self.net)), TimeControl(depth=MAX_PLY - 1))
+        own.searcher.strength = strength.Strength(self.number)  # also where only one ladder goes, as no option does
+        return own
 
 
 Match = tuple[Player, Player]
@@ -130,8 +131,7 @@ def play_pair(task: PairTask) -> tuple[Match, list[int]] | None:
 
 def openings(seed: int) -> Iterator[Opening]:
     """By turns, a position about even after random moves, and one from a named opening."""
-    even, named = RandomOpenings(seed), [board for _, board in known_openings.opening_lines()]
-    draw = Random(seed)
+    even, draw, named = RandomOpenings(seed), Random(seed), [board for _, board in known_openings.opening_lines()]
     for number in count():
         yield even.opening(number)
         yield Opening(START_FEN, tuple(map(str, draw.choice(named).move_stack)))

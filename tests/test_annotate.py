@@ -392,7 +392,7 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
         assert len(calls) == searches
 
 
-def test_lines_of_shorter_searches_are_searched_anew_for_reasons_if_there_is_a_fall_then() -> None:
+def test_short_lines_are_searched_anew_for_reasons_if_they_fall_then() -> None:
     position = Position(UNKNOWN)
     after = position.copy()
     after.push_uci(PLAYED)

@@ -11,10 +11,9 @@ import chess
 import pytest
 
 from merino.core.board.game import Position
-from merino.engine.report import phrases, places
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval import families, outlook
-from merino.study import claims, winning
+from merino.study import claims, lines, winning
 from merino.study.judge import Judge
 from merino.study.lines import Course, after_move
 
@@ -477,7 +476,7 @@ def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_two_searches_a
         "r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 80),
     }
     found = mistake(PAWNS, "a3", better, reply, found=ends)
-    assert found.text == (  # and not that White's undeveloped rook on h1 reaches fewer squares
+    assert found.text == (
         "improvement missed: White's rook would stand on the open e-file (0.42) (1. O-O O-O 2. Rfe1 Rfd8)"
     )
     (claim,) = found.claims
@@ -487,6 +486,23 @@ def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_two_searches_a
     assert mistake(PAWNS, "a3", better, reply, found=ends | no_better).kind == claims.UNPROVED
     agreeing_more = ends | {"r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 260)}
     assert mistake(PAWNS, "a3", (better[0], 260), reply, found=agreeing_more).kind == claims.UNPROVED  # 0.42 of 2.80
+
+
+def test_a_place_that_was_there_or_comes_in_the_other_line_as_well_is_no_reason():
+    better, ends = (
+        ("O-O O-O Rfe1 Rfd8", 40),
+        {
+            "r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 80),
+            "r2r2k1/ppp2ppp/8/3p4/3P4/P1P5/1P3PPP/3RK2R w": ("", -40),
+        },
+    )
+    later = "O-O Rd1 Rfd8 Ke2 Rd7 Rhe1"  # after which a rook stands there
+    prover = claims.Prover(judge(ends), LIMITS)
+    for reply, found in (("O-O Rd1 Rfd8", ["open file"]), (later, [])):
+        whole, best = course(PAWNS, f"a3 {reply}", -20), course(PAWNS, *better)
+        here, there = (lines.end_of(line, 4, prover.judge.narrator) for line in (whole, best))
+        assert [each.kind for each in claims._place_candidates(here, there, chess.WHITE)] == found
+    assert here.others[0] == whole.boards[0] and len(here.others) == 4
 
 
 def test_a_threat_is_claimed_for_the_side_that_is_not_to_move():
@@ -506,4 +522,3 @@ def test_the_rules_that_docs_print_have_the_numbers_of_the_proofs() -> None:
     rules = claims.rules()
     assert f"within {winning.LATEST} plies" in rules["material"]
     assert f"within {claims.LONGEST_DRAW} plies" in rules["repetition"] and winning.COVERED == 0.5
-    assert f"{places.LESS_MOBILE} squares fewer" in rules[phrases.MOBILITY]

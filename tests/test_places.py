@@ -125,11 +125,3 @@ def test_a_piece_reaches_what_it_attacks_but_for_friendly_men():
     assert places.reach(board, chess.A1) == 7
     board.set_piece_at(chess.C3, chess.Piece.from_symbol("P"))
     assert places.reach(board, chess.A1) == 1
-
-
-def test_a_piece_is_undeveloped_where_neither_it_nor_a_pawn_next_to_it_has_moved():
-    board = chess.Board("4k3/8/8/8/8/5N2/PP6/R1BNK2R w - - 0 1")
-    found = {square for square in board.piece_map() if places.is_undeveloped(board, square)} - set(
-        board.pieces(1, True)
-    )
-    assert found == {chess.A1, chess.C1}

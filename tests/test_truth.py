@@ -152,10 +152,6 @@ TRUE = {
         fen="4k3/p7/8/8/8/3K4/P7/8 w - - 0 1", line="d3d4", pieces="Kd4", text="White's king gets to the centre (d4)",
         other="d3c2"
     ),
-    "mobility": parts(
-        fen="4k3/8/8/8/8/8/3P4/2B1K3 w - - 0 1", line="d2d4", pieces="Bc1",
-        text="White's bishop on c1 reaches 7 squares instead of 2", other="e1e2"
-    ),
 }  # fmt: skip
 
 MORE = [
@@ -294,10 +290,6 @@ FALSE = {
     "central before a queen": made(
         "central king", fen="3qk3/p7/8/8/8/4K3/P7/Q7 w - - 0 1", line="e3e4", pieces="Ke4",
         text="White's king gets to the centre (e4)", other="e3f2"
-    ),
-    "two squares more": made(
-        "mobility", fen="4k3/8/8/6P1/8/8/3P4/2B1K3 w - - 0 1", text="White's bishop on c1 reaches more squares",
-        other="d2d3"
     ),
     "one knight more is in the centre in both lines": made("centre", other="f3d4"),
     "the file is open in the other line too": made("open file", other="e1c1"),

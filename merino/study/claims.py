@@ -19,7 +19,6 @@ import chess
 
 from merino.core.board.fen import COLOUR_NAMES, MAX_COUNTER
 from merino.core.board.game import FIFTY_MOVES, Position
-from merino.core.common.text import counted
 from merino.engine.notation.san import san_line
 from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_SCORE, Limits, Score
@@ -384,7 +383,7 @@ def rules() -> dict[str, str]:
     by: dict[str, object] = {"mate": Prover._mate, **winning.MEANS}
     by |= {"material": winning.Winning.difference, "only move": Prover._only}
     by |= dict.fromkeys(tactics.DRAWS, Prover._draw) | {kind: fact.holds for kind, fact in places.FACTS.items()}
-    return {kind: " ".join(str(rule.__doc__).split()) for kind, rule in (by | {phrases.MOBILITY: _mobility}).items()}
+    return {kind: " ".join(str(rule.__doc__).split()) for kind, rule in by.items()}
 
 
 # Places
@@ -400,11 +399,11 @@ def _level_ends(whole: Course, best: Course) -> list[tuple[int, int]]:
 def _covering(found: Sequence[_Candidate], loss: int) -> list[_Candidate]:
     """The fewest facts at the end of one of the lines that cover enough of what a move loses, the mover's own first.
 
-    A kind is named once, and what a piece reaches only after what has a name in chess.
+    A kind is named once.
     """
     for is_played in (True, False):
         chosen = dict[str, _Candidate]()
-        for each in sorted(found, key=lambda each: (each.kind == phrases.MOBILITY, not each.is_own, -each.cp)):
+        for each in sorted(found, key=lambda each: (not each.is_own, -each.cp)):
             if each.is_played == is_played and len(chosen) < PLACES_NAMED and each.cp >= NAMED_SHARE * loss:
                 chosen.setdefault(each.kind, each)
                 if sum(own.cp for own in chosen.values()) >= winning.COVERED * loss:
@@ -415,7 +414,8 @@ def _covering(found: Sequence[_Candidate], loss: int) -> list[_Candidate]:
 def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:
     """Facts at the end of the line played that are bad for the mover, and at that of the better line that are good.
 
-    What terms make of a kind is shared by the places where it holds.
+    They are new, and the other line does not come to them later. What terms make of a kind is shared by the places
+    where it holds.
     """
     for kind, fact in places.FACTS.items():
         cp = _by_terms(here, there, mover, kind)
@@ -425,6 +425,7 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
             for owner in chess.COLORS
             if (owner == mover) == (fact.is_good != is_played)
             for found in places.differing(kind, end.board, other.board, owner)
+            if all(found in places.differing(kind, end.board, board, owner) for board in other.others)
         ]
         for end, found, is_played, owner in held:
             text = places.sentence(kind, end.board, [found], places.HOLDS if is_played else places.WOULD)
@@ -432,16 +433,12 @@ def _place_candidates(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iter
             if worth := _worth(cp / len(held), origin, owner == mover, here, there):
                 favours = owner if fact.is_good else not owner
                 yield _Candidate(kind, found.square, is_played, owner == mover, favours, worth, text)
-    yield from _mobility(here, there, mover)
 
 
-def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, kind: str, piece: int | None = None) -> float:
-    """The centipawns that the mover has more at the end of the better line by terms, usual at both, of facts of a kind.
-
-    Where a kind of piece is given, only the terms of that.
-    """
+def _by_terms(here: LineEnd, there: LineEnd, mover: chess.Color, kind: str) -> float:
+    """The centipawns that the mover has more at the end of the better line by terms, usual at both, of a kind."""
     names = [name for name in here.terms if name in there.terms and kind in phrases.counted(name)]
-    cp = sum(there.terms[name] - here.terms[name] for name in names if piece in (None, phrases.piece_in(name)))
+    cp = sum(there.terms[name] - here.terms[name] for name in names)
     return cp if mover else -cp
 
 
@@ -456,25 +453,6 @@ def _worth(by_terms: float, origin: chess.Square, is_own: bool, here: LineEnd, t
     by_net = (there.worths[origin] - here.worths[origin]) * (1 if is_own else -1)
     both_say_so = min(by_terms, by_net) >= MIN_PLACE
     return max(by_terms, min(by_net, MOST_BY_NET * by_terms)) if both_say_so else 0.0
-
-
-def _mobility(here: LineEnd, there: LineEnd, mover: chess.Color) -> Iterator[_Candidate]:
-    """A developed piece reaches 3 squares fewer, half as many at most, or one of the other side as much more."""
-    for origin in here.worths.keys() & there.worths.keys():
-        ends = [(end.board, end.squares[origin]) for end in (here, there)]
-        piece, other = (board.piece_at(square) for board, square in ends)
-        if piece is None or piece != other or any(places.is_undeveloped(*end) for end in ends):
-            continue
-        squares, others = (places.reach(*end) for end in ends)
-        is_own = piece.color == mover
-        fewer, more = (squares, others) if is_own else (others, squares)
-        by_terms = _by_terms(here, there, mover, phrases.MOBILITY, piece.piece_type)
-        worth = _worth(by_terms, origin, is_own, here, there)
-        if not worth or more - fewer < places.LESS_MOBILE or 2 * fewer > more:
-            continue
-        whose = f"{COLOUR_NAMES[0 if piece.color else 1]}'s {tactics.placed(piece.piece_type, ends[0][1])}"
-        text = f"{whose} reaches {counted(squares, 'square')} instead of {others}"
-        yield _Candidate(phrases.MOBILITY, ends[0][1], True, is_own, not mover, worth, text)
 
 
 def line_text(start: Position, line: Sequence[str]) -> str:

@@ -170,9 +170,11 @@ class LineEnd:
 
     `terms` are White's lead by each whose weight has the sign that chess players expect. `worths` are what pieces other
     than kings are worth to their owners, by first squares: what the strongest net makes of the board without each.
+    `others` are the board before the line, and those on which it is quiet later.
     """
 
     board: chess.Board
+    others: Sequence[chess.Board]
     squares: Mapping[chess.Square, chess.Square]
     terms: Mapping[str, float]  # centipawns
     worths: Mapping[chess.Square, int]  # centipawns
@@ -188,7 +190,8 @@ def end_of(course: Course, plies: int, by_terms: Evaluation) -> LineEnd:
         for piece in by_net.pieces
         if piece.removal_cp is not None
     }
-    return LineEnd(course.boards[plies], {origin: square for square, origin in origins.items()}, usual, worths)
+    others = [course.boards[ply] for ply in (0, *course.quiet(FOLLOWED)) if not 0 < ply <= plies]
+    return LineEnd(course.boards[plies], others, {origin: square for square, origin in origins.items()}, usual, worths)
 
 
 def after_move(position: Position, *moves: int) -> Position:

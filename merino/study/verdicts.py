@@ -122,7 +122,7 @@ def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> J
         return judged((said,))
     grade = grade_of(fall)
     if grade is None and best.score - own.score < DECIDED:
-        if fall < SAME:
+        if judge.share(position, best.score) - judge.share(position, own.score) < SAME:
             said = f"{name} is as good as the best, {better}: {score} and {best_score}."
         else:
             said = f"{better} is a little better than {name}: {against}."

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import chess
 
-from tools.truth.board import Claim, followed, need, said
+from tools.truth.board import Claim, need, said
 
-MIN_REACH = 3  # squares by which the mobility of a piece must differ
 SHADES = (chess.BB_LIGHT_SQUARES, chess.BB_DARK_SQUARES)
 CENTRE = chess.SquareSet(chess.square(file, rank) for file in range(2, 6) for rank in (3, 4))  # c4 to f5
 Places = Iterator[int]
@@ -172,23 +171,3 @@ def place(claim: Claim) -> None:
     if fact.is_by_file:
         files = {chess.FILE_NAMES.index(name) for name in re.findall(r"\b([a-h])-file", claim.text)}
         need(files <= here - there, "it is not about that file")
-
-
-def mobility(claim: Claim) -> None:
-    """The piece named reaches at least three squares more or fewer than at the end of `other_line`."""
-    need(len(claim.pieces) == 1, "it is about more than one piece")
-    named = claim.pieces[0]
-    need(named.piece.symbol().upper() in "NBRQ", f"it is not about {said(named)}")
-    start = claim.boards[0]
-    (origin,) = (square for square in start.piece_map() if claim.place(square, len(claim.line)) == named.square)
-    other = followed(claim.others, claim.other_line, origin)
-    need(other is not None, f"{said(named)} is taken in the other line")
-    assert other is not None
-    here, there = (
-        len(board.attacks(square) - chess.SquareSet(board.occupied_co[named.piece.color]))
-        for board, square in ((claim.boards[-1], named.square), (claim.others[-1], other))
-    )
-    need(abs(here - there) >= MIN_REACH, f"{said(named)} reaches {here} squares, in the other line {there}")
-    need((here > there) == (named.piece.color == claim.side), "it favours the other side")
-    stated = re.search(r"(\d+) squares instead of (\d+)", claim.text)
-    need(not stated or stated.groups() == (f"{here}", f"{there}"), f"it reaches {here} squares instead of {there}")

@@ -35,10 +35,7 @@ DRAWS = {
     "fifty moves": Kind(tactics.ends_by(chess.Board.is_fifty_moves), "fifty"),
     "too little material": Kind(tactics.ends_by(chess.Board.is_insufficient_material), "material"),
 }
-PLACES = {
-    **{kind: Kind(places.place, fact.words) for kind, fact in places.FACTS.items()},
-    "mobility": Kind(places.mobility, "square"),
-}
+PLACES = {kind: Kind(places.place, fact.words) for kind, fact in places.FACTS.items()}
 MATERIAL = {"material": Kind(tactics.comes_out_worse, "comes out worse than")}
 KINDS = {**TACTICS, **MATERIAL, **DRAWS, **PLACES}
 

@@ -12,7 +12,6 @@ import chess
 from merino.core.board.fen import COLOUR_NAMES
 
 CENTRE = chess.SquareSet(0x3C_3C00_0000)  # c4 to f5
-_AT_FIRST = chess.Board()
 LESS_MOBILE = 3  # squares by which the reach of a piece must differ to be named
 FILE, GAP, SQUARE, LINE = "file", "gap", "square", "line"  # what makes a fact the same on two boards
 
@@ -297,12 +296,3 @@ def reach(board: chess.Board, square: chess.Square) -> int:
     """The squares that a piece attacks and no friendly piece stands on."""
     side = board.color_at(square)
     return 0 if side is None else len(board.attacks(square) - board.occupied_co[side])
-
-
-def is_undeveloped(board: chess.Board, square: chess.Square) -> bool:
-    """Whether a piece stands where it begins a game, next to a pawn of its side that does, too."""
-    piece = board.piece_at(square)
-    if piece is None or piece != _AT_FIRST.piece_at(square):
-        return False
-    pawns = _AT_FIRST.pieces(chess.PAWN, piece.color) & board.pieces(chess.PAWN, piece.color)
-    return bool(pawns & chess.BB_KING_ATTACKS[square])

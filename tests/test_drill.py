@@ -114,6 +114,7 @@ def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, sec
 @pytest.fixture
 def in_64ths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected scores are scores in 64ths, and so are the limits of the choice, which floats then meet exactly."""
+    monkeypatch.setattr(drill.claims.Prover, "threat", lambda *_: None)  # whose positions no scripted judge knows
     for name, least in (("MIN_EXPECTED", 24), ("MIN_LEAD", 8), ("_SCAN_LOSS", 4)):
         monkeypatch.setattr(drill, name, least / 64)
     monkeypatch.setattr(drill.annotation, "MISTAKE", 4 / 64)
@@ -160,7 +161,8 @@ def lines_of(position: Position, limits: Limits, *by_side: dict[str, int]) -> li
     return [line_of(score, move) for score, move in found if move in (limits.search_moves or [move])]
 
 
-def test_the_costliest_mistakes_come_first(tmp_path: Path, quick_look: Callable[[list[int]], None]) -> None:
+def test_the_costliest_mistakes_come_first(tmp_path, quick_look, monkeypatch) -> None:
+    monkeypatch.setattr(drill.claims.Prover, "threat", lambda *_: None)
     played = games_with(tmp_path, "Me", "6. Rb1 Kf8 7. Ra1 Kg8 8. Rb1 h6")
     quick_look([300, 0, 300, 0, 300, 0, 0])
     answers = {6: -100, 7: 200, 8: 0}  # by the number of the move, for Black

@@ -112,9 +112,9 @@ class Prover:
                 )
         line = self.judge.line(best.start, replace(self.limits, search_moves=list(best.moves[:1])))
         reply = self.judge.lines(own.start, self.limits, winning.DEFENCES)[0]
-        other, others = Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
+        better, answer = Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
         again = Course(best.start, (played, *reply.pv), Score(-reply.score))
-        if other.score > again.score and (found := self._reason(again, other, others)) is not None:
+        if better.score > again.score and (found := self._reason(again, better, answer)) is not None:
             return found
         name = best.boards[0].san(best.made[0])
         is_mate = best.score.mate is not None or own.score.mate is not None

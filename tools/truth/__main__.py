@@ -85,14 +85,12 @@ def check(said: Said, judge: Judge | None) -> list[Found]:
     """All that is found of what is said of a move."""
     found = []
     for claim in said.claims:
-        threat, text = (
-            said.move and THREATENS.match(str(claim.get("text"))),
-            f"{claim.get('text')} [{claim.get('fen')}]",
-        )
+        threat = said.move and THREATENS.match(str(claim.get("text")))
         reason = refusal(claim) or (not_threatened(claim, threat, said, judge) if threat else misplaced(claim, said))
         if judge and reason is None:
             reason = doubt(claim_of(claim), judge)
-        found.append(Found(THREAT if threat else str(claim.get("kind")), reason, text))
+        row = THREAT if threat else str(claim.get("kind"))
+        found.append(Found(row, reason, f"{claim.get('text')} [{claim.get('fen')}]"))
     if said.headline is not None and said.board is not None:
         found += of_headline(said.headline, said.board, judge)
     if said.move is None or said.board is None:

@@ -13,9 +13,10 @@ import pytest
 from merino.core.board.game import Position
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.eval import families, outlook
-from merino.study import claims, lines, winning
+from merino.study import claims, lines, tactics, winning
 from merino.study.judge import Judge
 from merino.study.lines import Course, after_move
+from tests.test_truth import DEEDS
 
 LIMITS = Limits(nodes=1000)
 
@@ -237,6 +238,54 @@ def test_an_only_move_must_stand_in_a_longer_search_of_itself(monkeypatch):
         assert prover.of_mistake(fen.parse_uci("a1a2"), *courses).kind == kind
 
 
+EXCHANGING = "3rk3/8/4p3/3n4/8/2N5/6PP/6K1 w - - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("fen", "played", "better", "reply", "text"),
+    [
+        (
+            EXCHANGING, "Kf1", ("Nxd5 exd5", 100), ("", 0),
+            "only move missed: 1.Nxd5 exchanges knights and is better than any other move by 1.00 (1. Nxd5 exd5)",
+        ),
+        (
+            EXCHANGING.replace(" w ", " b "), "Kf7", ("Kf8 Kf1", 0), ("Nxd5 exd5", 100),
+            "reply overlooked: Kf7 allows 2.Nxd5, which exchanges knights and is better than any other reply by 1.00 "
+            "(2. Nxd5 exd5)",
+        ),
+        ("3r2k1/3r4/8/8/8/8/p2R2PP/3R2K1 w - - 0 1", "Rxd7", ("Rxa2 Kf8", 100), ("Rxd7 Rxd7", 0), None),
+    ],
+)  # fmt: skip
+def test_an_exchange_may_be_the_only_move_but_not_taking_back(monkeypatch, fen, played, better, reply, text):
+    monkeypatch.setattr(claims, "LEAST_APART", 0.05)
+    found = mistake(fen, played, better, reply)
+    assert (found.text if found.kind in (claims.REPLY_ALLOWED, claims.ONLY_MISSED) else None) == text
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "is_one"),
+    [
+        (EXCHANGING, "Nxd5 exd5", True),
+        (EXCHANGING, "Nxd5 Kf7", False),
+        ("3rk3/8/8/8/8/8/3Q2PP/6K1 w - - 0 1", "Qxd8+ Kxd8", False),
+        (EXCHANGING, "Nxd5", False),
+    ],
+)
+def test_an_exchange_is_of_men_of_the_same_worth_on_one_square(fen, moves, is_one):
+    line = course(fen, moves)
+    assert tactics.is_exchange(line.boards[0], line.made) == is_one
+
+
+def test_what_a_move_does_is_said_and_no_more():
+    for fen, moves, text, false in DEEDS:
+        board, line = chess.Board(fen), [chess.Move.from_uci(move) for move in moves.split()]
+        assert text.partition(" ")[2] in tactics.does(board, line), text
+        for others, said in false:
+            line = [chess.Move.from_uci(move) for move in others.split()]
+            if tactics.is_exchange(board, line) or not board.is_capture(line[0]):  # of nothing else it is asked
+                assert said.partition(" ")[2] not in tactics.does(board, line), said
+
+
 THREATENED = "4k3/8/8/3n4/8/8/5PPP/R5K1 w - - 0 1"
 THREATENING = "r5k1/5ppp/8/8/3N4/7P/5PP1/6K1 w - - 0 1"
 TAKES = {
@@ -289,6 +338,15 @@ def test_other_searches_are_asked_where_the_lines_found_prove_nothing():
     own = line_of(after, "Kd7 Kd2", 0)
     found = prover.of_mistake(position.parse_uci("e1e2"), best, Course(after, own.pv, own.score))
     assert found.kind == "fork missed"
+
+
+def test_facts_of_place_are_not_looked_for_in_one_line_after_the_other(monkeypatch):
+    asked = []
+    monkeypatch.setattr(claims.Prover, "_places", lambda *lines: asked.append(lines) or [])
+    better, reply = ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
+    found = {"4k3/8/8/2n5/8/8/5PPP/R5K1 w": better, "4k3/8/8/2n5/8/8/R4PPP/6K1 b": reply}
+    assert mistake("4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1", "Ra2", better, reply, found).kind == claims.UNPROVED
+    assert len(asked) == claims.USUAL
 
 
 def test_material_is_counted_in_full_where_a_draw_by_fifty_moves_makes_it_count_less():

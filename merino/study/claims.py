@@ -13,6 +13,7 @@ What does not pass is not said.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import chess
@@ -33,10 +34,13 @@ LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of p
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
 NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
 PLACES_NAMED = 3
+DEEDS_NAMED = 2  # of what an only move does
 MOST_BY_NET = 2
 ENDS_TRIED = 3  # pairs of ends of two lines, at which a fact may differ
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
+HALF = 2  # as many nodes give other lines
+USUAL = 2  # pairs of lines, from the first on, whose ends may prove facts of place: the best of whole searches
 SIMPLER = 4  # times fewer nodes than elsewhere prove a threat, or that a move is not the only one
 LONGEST_DRAW = 8  # plies within which a draw must be shown
 
@@ -100,29 +104,27 @@ class Prover:
     def of_mistake(self, played: int, best: Course, own: Course) -> Mistake:
         """What is wrong with `played` instead of the line `best`; `own` is the line after it, both as searched.
 
-        Where nothing is proved, it is tried once more with the lines of other searches.
+        Where nothing is proved, it is tried again with the lines of other searches.
         """
-        whole = Course(best.start, (played, *own.moves), Score(-own.score))
-        if (found := self._reason(whole, best, own)) is not None:
-            return found
-        for course, kind in ((own, THREAT_ALLOWED), (best, THREAT_MISSED)):
-            if (threat := self._threatening(course, whole, best)) is not None:
-                return Mistake(
-                    kind, threat.text, line_text(Position(threat.fen, best.start.chess960), threat.line), (threat,)
-                )
-        line = self.judge.line(best.start, replace(self.limits, search_moves=list(best.moves[:1])))
-        reply = self.judge.lines(own.start, self.limits, winning.DEFENCES)[0]
-        better, answer = Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
-        again = Course(best.start, (played, *reply.pv), Score(-reply.score))
-        if better.score > again.score and (found := self._reason(again, better, answer)) is not None:
-            return found
+        for number, (better, answer) in enumerate(self._lines(best, own)):
+            whole, is_usual = Course(best.start, (played, *answer.moves), Score(-answer.score)), number < USUAL
+            if better.score > whole.score and (found := self._reason(whole, better, answer, is_usual)) is not None:
+                return found
         name = best.boards[0].san(best.made[0])
         is_mate = best.score.mate is not None or own.score.mate is not None
         by = "" if is_mate else f" by {(int(best.score) + int(own.score)) / 100:.2f}"
         return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", best.text(best.shown))
 
-    def _reason(self, whole: Course, best: Course, own: Course) -> Mistake | None:
-        """What the lines of a move played, of a better one, and of the reply, prove."""
+    def _lines(self, best: Course, own: Course) -> Iterator[tuple[Course, Course]]:
+        """The lines of a better move and after the one played, then others for them, replies nearly as good as well."""
+        yield best, own
+        for within in (self.limits, lengthened(self.limits, 1 / HALF, -1)):
+            line = self.judge.line(best.start, replace(within, search_moves=list(best.moves[:1])))
+            for reply in winning.nearly_best(self.judge.lines(own.start, within, winning.DEFENCES)):
+                yield Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
+
+    def _reason(self, whole: Course, best: Course, own: Course, is_usual: bool) -> Mistake | None:
+        """What the lines of a move played, of a better one, and of the reply, prove: of places only usual ones."""
         for claim, kind, course in self._tactics(whole, best, own):
             return Mistake(kind, claim.text, line_text(course.start, claim.line), (claim,))
         if (difference := self._winning.difference(whole, best)) is not None:
@@ -131,9 +133,13 @@ class Prover:
             worse = self._claim("material", own.side, whole, ply, text, (before, after), wins=wins, other=other)
             shown = worse.line if whole.lead(ply) else other
             return Mistake(TACTICS["wins material"][0], worse.text, line_text(best.start, shown), (worse,))
+        for course, kind in ((own, THREAT_ALLOWED), (best, THREAT_MISSED)):
+            if (threat := self._threatening(course, whole, best)) is not None:
+                passed = Position(threat.fen, best.start.chess960)
+                return Mistake(kind, threat.text, line_text(passed, threat.line), (threat,))
         if (reply := self._only(own, whole, best)) is not None:
             return Mistake(REPLY_ALLOWED, reply.text, line_text(own.start, reply.line), (reply,))
-        if found := self._places(whole, best):
+        if found := is_usual and self._places(whole, best):
             kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(whole.moves[0]) else NOT_GAINED
             sentence = " and ".join(claim.text for claim in found)
             return Mistake(kind, sentence, line_text(best.start, found[0].line), tuple(found))
@@ -144,13 +150,17 @@ class Prover:
     def _only(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
         """Any other move loses half as much as the mistake and 5% of the points, or any other reply gains so much less.
 
-        The move takes nothing.
+        The move takes nothing, or exchanges men of the same worth, but does not take back.
         """
-        is_reply = course is not best
+        is_reply, board = course is not best, course.boards[0]
         others = [move for move in course.start.legal_moves if move not in course.moves[:1]]
         if not course.moves or not others or course.score.mate is not None:
             return None
-        if course.boards[0].is_capture(course.made[0]) or (is_reply and course.boards[0].is_check()):
+        if board.is_capture(course.made[0]) and not (
+            tactics.is_exchange(board, course.made) and (not is_reply or whole.lead(1) == 0)
+        ):
+            return None
+        if is_reply and board.is_check():
             return None  # a check may have but one reply anyway
         least = max(LEAST_APART, winning.COVERED * self.judge.fall(best.start, best.score, whole.score))
         score, longer = course.score, lengthened(self.limits, *winning.LONGER)
@@ -163,11 +173,9 @@ class Prover:
             scores = (Score(-second.score), Score(-score)) if is_reply else (score, second.score)
             if second.score.mate is not None or self.judge.fall(best.start, *scores) < least:
                 return None
-        targets = tactics.worth_attacking(course.boards[1], course.made[0].to_square)
-        targets = [each for each in targets if course.boards[1].piece_type_at(each) != chess.KING][:2]
-        named = [(course.boards[0], square) for square in (course.made[0].from_square, *targets)]
-        attacks = " and the ".join(tactics.piece_name(course.boards[1], target) for target in targets)
-        does = f"attacks the {attacks} and " if attacks else ""
+        targets = tactics.attacked(course.boards[1], course.made[0].to_square)
+        named = [(board, square) for square in (course.made[0].from_square, *targets)]
+        does = "".join(f"{deed} and " for deed in islice(tactics.does(board, course.made), DEEDS_NAMED))
         by = f"is better than any other {'reply' if is_reply else 'move'} by {(score - second.score) / 100:.2f}"
         said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
         seen, other = (second.score, score), (course.start.uci(second.pv[0]),)

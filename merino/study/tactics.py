@@ -1,9 +1,11 @@
 """Tactics on a board of python-chess, as players call them: what a move attacks, pins, traps or mates by."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import chess
+
+from merino.engine.report import places
 
 WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
 MIN_PIECE_WON = 2  # pawns that an exchange wins where it wins a piece
@@ -163,6 +165,67 @@ def worth_attacking(board: chess.Board, square: chess.Square) -> list[chess.Squa
         and board.piece_type_at(target) != chess.PAWN
         and (worth_at(board, target) > own or not board.attackers(not piece.color, target))
     ]
+
+
+def does(board: chess.Board, line: Sequence[chess.Move]) -> Iterator[str]:
+    """What the first move of a line does by itself, the most forcing first: "attacks the queen on d8".
+
+    It exchanges, threatens mate or stops it, pins, attacks, saves a man or guards one, blocks a passed pawn or advances
+    one. Of a capture that is no exchange of equals in the line nothing is said.
+    """
+    move, side, after = line[0], board.turn, board.copy(stack=False)
+    after.push(move)
+    at, stood = move.to_square, move.from_square
+    if taken := board.piece_type_at(at):
+        own = kind_at(board, stood)
+        names = chess.piece_name(own), chess.piece_name(taken)
+        yield f"exchanges {names[0]}s" if own == taken else f"exchanges a {names[0]} for a {names[1]}"
+    if mating := _mate_after_pass(after):
+        yield f"threatens mate by {mating}"
+    if (mating := _mate_after_pass(board)) and not _mate(after):
+        yield f"stops mate by {mating}"
+    if kind_at(after, at) in SLIDERS and not is_hanging(after, at):
+        for front, behind in pins_by(after, at):
+            yield f"pins the {piece_name(after, front)} to the {piece_name(after, behind)}"
+    if targets := attacked(after, at):
+        yield f"attacks the {' and the '.join(piece_name(after, target) for target in targets)}"
+    own_men = (square for square in board.piece_map() if board.color_at(square) == side and is_hanging(board, square))
+    for square in sorted(own_men, key=lambda square: -worth_at(board, square)):
+        verb, now = ("saves", at) if square == stood else ("guards", square)
+        if (now == at or now in after.attacks(at)) and not is_hanging(after, now):
+            yield f"{verb} the {piece_name(board, square)}"
+    step = 8 if side else -8
+    if any(found.square == at + step for found in places.passed(after, not side)):
+        yield f"blocks the passed {piece_name(after, at + step)}"
+    if any(found.square == at for found in places.passed(after, side)):
+        yield "advances a passed pawn"
+
+
+def is_exchange(board: chess.Board, line: Sequence[chess.Move]) -> bool:
+    """Whether the first move of a line takes a man and loses one of the same worth on its square."""
+    if len(line) < 2 or not (taken := board.piece_type_at(line[0].to_square)):
+        return False
+    return line[1].to_square == line[0].to_square and WORTH[taken] == worth_at(board, line[0].from_square)
+
+
+def attacked(board: chess.Board, square: chess.Square) -> list[chess.Square]:
+    """Two pieces at most, no kings, that are worth attacking by a piece."""
+    return [each for each in worth_attacking(board, square) if board.piece_type_at(each) != chess.KING][:2]
+
+
+def _mate_after_pass(board: chess.Board) -> str | None:
+    """A move by which the side that is not to move would mate if it were; None in check, or if there is none."""
+    if board.is_check():
+        return None
+    passed = board.copy(stack=False)
+    passed.push(chess.Move.null())
+    return _mate(passed)
+
+
+def _mate(board: chess.Board) -> str | None:
+    """A move by which the side to move mates."""
+    names = (board.san(move) for move in board.legal_moves if board.gives_check(move))
+    return next((name.removesuffix("#") for name in names if name.endswith("#")), None)
 
 
 def pins_by(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess.Square, chess.Square]]:

@@ -161,7 +161,7 @@ class Winning:
             return None
         is_unsure = gain.pawns < SPARED or course.score < BETTER_OFF
         limits = lengthened(self.limits, *LONGER) if is_unsure else self.limits
-        replies = _nearly_best(self.judge.lines(course.after(1), limits, DEFENCES))
+        replies = nearly_best(self.judge.lines(course.after(1), limits, DEFENCES))
         first = replies[0]
         if -first.score < min(course.score - MAX_FALL, WON):
             return None
@@ -222,11 +222,11 @@ class Winning:
 
         Lines count that are nearly as good as the best, so many at most.
         """
-        lines = _nearly_best(self.judge.lines(course.after(ply), lengthened(self.limits, *LONGER), count))
+        lines = nearly_best(self.judge.lines(course.after(ply), lengthened(self.limits, *LONGER), count))
         return for_beginner(lines[0].score, ply), [course.with_tail(ply, line.pv).kept for line in lines]
 
 
-def _nearly_best(lines: Sequence[Line]) -> list[Line]:
+def nearly_best(lines: Sequence[Line]) -> list[Line]:
     """Those of the lines of a search, best first, that are nearly as good as the best."""
     return [line for line in lines if line.score >= lines[0].score - MAX_FALL]
 

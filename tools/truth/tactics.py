@@ -1,9 +1,11 @@
 """The rules for what wins or draws: `side` is to move in `fen`, and its first move begins `line`."""
 
+import re
 from collections.abc import Callable
 
 import chess
 
+from tools.truth import places
 from tools.truth.board import MAX_PLY, WORTH, Claim, Named, at_stake, balance, is_quiet, need, profit, said, taken_on
 
 
@@ -34,15 +36,118 @@ def falls(claim: Claim, *named: Named) -> None:
 
 
 def only_move(claim: Claim) -> None:
-    """The first move, no capture, is by the first piece named, attacks the others, and is compared with another."""
+    """The first move is by the first piece named, attacks the others, does what is said, and is compared with another.
+
+    It takes nothing, but may exchange men of the same worth.
+    """
     mover, *targets = only(claim, True, *[False] * (len(claim.pieces) - 1))
     first = claim.line[0]
     need(first.from_square == mover.square, f"the first move is not by {said(mover)}")
-    need(not claim.boards[0].is_capture(first), "the first move takes something")
+    need(not claim.boards[0].is_capture(first) or "exchanges" in claim.text, "the first move takes something")
     need(len(claim.other_line) == 1 and claim.other_line[0] != first, "it is compared with no other move")
+    deeds(claim)
     for target in targets:
         is_attacked = is_worth_taking(claim.boards[1], first.to_square, target)
         need(is_attacked, f"{said(target)} is not attacked, or is not worth taking")
+
+
+# What an only move does, as its sentence says it, each with the rule for what the sentence names.
+
+DOES = re.compile(r"(?:\S+ allows )?\S+?,?(?: which)? (.*)is better than any other (?:move|reply) by [\d.]+")
+
+
+def deeds(claim: Claim) -> None:
+    """Hold a sentence to each thing that it says the first move does."""
+    found = DOES.fullmatch(claim.text)
+    need(found, f"it says something else of an only move: {claim.text}")
+    assert found
+    rest = found[1]
+    for pattern, holds in DEEDS.items():
+        for deed in re.finditer(pattern, rest):
+            need(holds(claim, *deed.groups()), f"the move does not do it: {deed[0]}")
+        rest = re.sub(pattern, "", rest)
+    need(not rest.replace(" and ", "").strip(), f"no rule for what it does: {rest}")
+
+
+def _exchanges(claim: Claim, own: str, other: str | None) -> bool:
+    need(len(claim.line) > 1, "nothing takes back")
+    board, (first, second) = claim.boards[0], claim.line[:2]
+    kinds = [board.piece_type_at(square) for square in (first.from_square, first.to_square)]
+    names = [chess.piece_name(kind) for kind in kinds if kind]
+    is_equal = kinds == [kind for kind in kinds if kind] and len({WORTH[kind] for kind in kinds if kind}) == 1
+    named = [own.removesuffix("s")] * 2 if other is None else [own, other]
+    return is_equal and names == named and second.to_square == first.to_square
+
+
+def _attacks(claim: Claim, *squares: str | None) -> bool:
+    named = {chess.square_name(each.square) for each in claim.pieces[1:]}
+    return {square for square in squares if square} <= named
+
+
+def _mates(board: chess.Board, name: str) -> bool:
+    """Whether the side that is not to move would mate by this move if it were."""
+    passed = board.copy()
+    passed.push(chess.Move.null())
+    return any(passed.san(move) == f"{name}#" for move in passed.legal_moves)
+
+
+def _stops(claim: Claim, name: str) -> bool:
+    after = claim.boards[1]
+    return _mates(claim.boards[0], name) and not any(after.san(move).endswith("#") for move in after.legal_moves)
+
+
+def _pins(claim: Claim, front: str, rear: str) -> bool:
+    board, place = claim.boards[1], claim.line[0].to_square
+    at, behind = chess.parse_square(front), chess.parse_square(rear)
+    between = chess.SquareSet.between(place, behind) & board.occupied
+    kinds = [board.piece_type_at(square) for square in (at, behind)]
+    is_worth = all(kinds) and WORTH[kinds[0] or chess.KING] < WORTH[kinds[1] or chess.PAWN]
+    is_enemy = {board.color_at(square) for square in (at, behind)} == {not claim.side}
+    return is_worth and is_enemy and between == chess.SquareSet([at]) and at in board.attacks(place)
+
+
+def _hangs(board: chess.Board, square: chess.Square, side: chess.Color) -> bool:
+    """Whether the enemy of `side` would win something by taking on a square, were it his turn."""
+    taking = board.copy(stack=False)
+    taking.turn, taking.ep_square = not side, None
+    captures = taking.generate_legal_captures(to_mask=chess.BB_SQUARES[square])
+    return any(profit(taking, capture) > 0 for capture in captures)
+
+
+def _saves(claim: Claim, verb: str, name: str) -> bool:
+    square, first = chess.parse_square(name), claim.line[0]
+    is_itself = square == first.from_square
+    now = first.to_square if is_itself else square
+    reaches = is_itself or square in claim.boards[1].attacks(first.to_square)
+    was, is_now = _hangs(claim.boards[0], square, claim.side), _hangs(claim.boards[1], now, claim.side)
+    return (
+        (verb == "saves") == is_itself and claim.boards[0].color_at(square) == claim.side and reaches and was > is_now
+    )
+
+
+def _blocks(claim: Claim, name: str) -> bool:
+    board, square = claim.boards[1], chess.parse_square(name)
+    is_passed = chess.square_file(square) in places.passed(board, not claim.side)
+    is_pawn = board.piece_at(square) == chess.Piece(chess.PAWN, not claim.side)
+    return is_passed and is_pawn and claim.line[0].to_square == square + (-8 if claim.side else 8)
+
+
+def _advances(claim: Claim) -> bool:
+    board, square = claim.boards[1], claim.line[0].to_square
+    is_pawn = board.piece_type_at(square) == chess.PAWN
+    return is_pawn and chess.square_file(square) in places.passed(board, claim.side)
+
+
+DEEDS: dict[str, Callable[..., bool]] = {
+    r"exchanges (?:a )?(\w+)(?: for a (\w+))?": _exchanges,
+    r"attacks the \w+ on (..)(?: and the \w+ on (..))?": _attacks,
+    r"threatens mate by (\S+)": lambda claim, name: _mates(claim.boards[1], name),
+    r"stops mate by (\S+)": _stops,
+    r"pins the \w+ on (..) to the \w+ on (..)": _pins,
+    r"(saves|guards) the \w+ on (..)": _saves,
+    r"blocks the passed pawn on (..)": _blocks,
+    r"advances a passed pawn": _advances,
+}
 
 
 def mate(claim: Claim) -> None:

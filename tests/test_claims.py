@@ -343,6 +343,7 @@ def test_other_searches_are_asked_where_the_lines_found_prove_nothing():
 def test_facts_of_place_are_not_looked_for_in_one_line_after_the_other(monkeypatch):
     asked = []
     monkeypatch.setattr(claims.Prover, "_places", lambda *lines: asked.append(lines) or [])
+    monkeypatch.setattr(winning, "nearly_best", lambda found: [*found] * 3)
     better, reply = ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
     found = {"4k3/8/8/2n5/8/8/5PPP/R5K1 w": better, "4k3/8/8/2n5/8/8/R4PPP/6K1 b": reply}
     assert mistake("4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1", "Ra2", better, reply, found).kind == claims.UNPROVED

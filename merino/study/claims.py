@@ -39,7 +39,6 @@ MOST_BY_NET = 2
 ENDS_TRIED = 3  # pairs of ends of two lines, at which a fact may differ
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
-HALF = 2  # as many nodes give other lines
 USUAL = 2  # pairs of lines, from the first on, whose ends may prove facts of place: the best of whole searches
 SIMPLER = 4  # times fewer nodes than elsewhere prove a threat, or that a move is not the only one
 LONGEST_DRAW = 8  # plies within which a draw must be shown
@@ -118,10 +117,9 @@ class Prover:
     def _lines(self, best: Course, own: Course) -> Iterator[tuple[Course, Course]]:
         """The lines of a better move and after the one played, then others for them, replies nearly as good as well."""
         yield best, own
-        for within in (self.limits, lengthened(self.limits, 1 / HALF, -1)):
-            line = self.judge.line(best.start, replace(within, search_moves=list(best.moves[:1])))
-            for reply in winning.nearly_best(self.judge.lines(own.start, within, winning.DEFENCES)):
-                yield Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
+        line = self.judge.line(best.start, replace(self.limits, search_moves=list(best.moves[:1])))
+        for reply in winning.nearly_best(self.judge.lines(own.start, self.limits, winning.DEFENCES)):
+            yield Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
 
     def _reason(self, whole: Course, best: Course, own: Course, is_usual: bool) -> Mistake | None:
         """What the lines of a move played, of a better one, and of the reply, prove: of places only usual ones."""

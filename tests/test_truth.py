@@ -185,8 +185,8 @@ DEEDS = [
     ("6k1/6pp/8/3p4/4N3/8/6PP/6K1 w - - 0 1", "e4g5", "1.Ng5 saves the knight on e4", [
         ("g1f2", "1.Kf2 saves the knight on e4"), ("e4c5", "1.Nc5 guards the knight on e4"),
     ]),
-    ("6k1/6pp/3n4/8/4P3/8/6PP/R5K1 w - - 0 1", "a1e1", "1.Re1 guards the pawn on e4", [
-        ("a1d1", "1.Rd1 guards the pawn on e4"), ("a1e1", "1.Re1 guards the pawn on g2"),
+    ("4r1k1/6pp/3n4/8/4P3/8/5PPP/R5K1 w - - 0 1", "f2f3", "1.f3 guards the pawn on e4", [
+        ("a1d1", "1.Rd1 guards the pawn on e4"), ("a1e1", "1.Re1 guards the pawn on e4"),
     ]),
     ("6k1/6pp/8/8/8/p7/6PP/R5K1 w - - 0 1", "a1a2", "1.Ra2 blocks the passed pawn on a3", [
         ("a1b1", "1.Rb1 blocks the passed pawn on a3"), ("a1a2", "1.Ra2 blocks the passed pawn on g7"),

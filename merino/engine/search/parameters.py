@@ -4,7 +4,7 @@ The rows become fields of the search record (`s.parameters.name`), not constants
 Margins, bonuses and values are centipawns unless a row says otherwise, depths are plies.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,15 @@ class Parameter:
     was: str = ""
 
 
+_Row = tuple[str, int, tuple[int, int], str] | tuple[str, int, tuple[int, int], str, str]  # of a Parameter
+
+
+def _of(technique: str, *rows: _Row) -> Iterator[Parameter]:
+    """The numbers of a technique, whose name comes before each sentence but for those that go on with three dots."""
+    for name, default, bounds, text, *was in rows:
+        yield Parameter(name, default, bounds, text if text.startswith("...") else f"{technique}: {text}", *was)
+
+
 PARAMETERS = (
     Parameter("exchange_pawn", 100, (1, 2000), "Value of a pawn in static exchange evaluation (SEE)."),
     Parameter("exchange_knight", 373, (1, 2000), "Value of a knight in static exchange evaluation."),
@@ -31,55 +40,45 @@ PARAMETERS = (
     Parameter("exchange_rook", 624, (1, 2000), "Value of a rook in static exchange evaluation."),
     Parameter("exchange_queen", 1241, (1, 4000), "Value of a queen in static exchange evaluation."),
     Parameter("aspiration_window", 20, (5, 200), "Half-width of the first aspiration window around the last score."),
-    Parameter("razor_margin", 230, (50, 800), "Razoring: smallest distance below alpha, times (1 + depth squared)."),
-    Parameter("razor_depth", 3, (0, 6), "Razoring: maximum depth."),
-    Parameter(
-        "reverse_futility_margin", 119, (20, 250), "Reverse futility pruning: smallest distance above beta, per ply."
+    *_of(
+        "Razoring",
+        ("razor_margin", 230, (50, 800), "smallest distance below alpha, times (1 + depth squared)."),
+        ("razor_depth", 3, (0, 6), "maximum depth."),
     ),
-    Parameter("reverse_futility_depth", 9, (1, 12), "Reverse futility pruning: maximum depth."),
-    Parameter(
-        "reverse_futility_blend",
-        56,
-        (0, 100),
-        "Reverse futility pruning: percent of (eval - beta) subtracted from the returned score.",
-        was="soft_beta",
+    *_of(
+        "Reverse futility pruning",
+        ("reverse_futility_margin", 119, (20, 250), "smallest distance above beta, per ply."),
+        ("reverse_futility_depth", 9, (1, 12), "maximum depth."),
+        (
+            "reverse_futility_blend",
+            56,
+            (0, 100),
+            "percent of (eval - beta) subtracted from the returned score.",
+            "soft_beta",
+        ),
     ),
-    Parameter("null_move_base", 4, (2, 6), "Null move pruning: reduction of the search after the pass."),
-    Parameter(
-        "null_move_divisor", 4, (2, 10), "Null move pruning: reduce by one ply more per this many plies of depth."
+    *_of(
+        "Null move pruning",
+        ("null_move_base", 4, (2, 6), "reduction of the search after the pass."),
+        ("null_move_divisor", 4, (2, 10), "reduce by one ply more per this many plies of depth."),
+        ("null_move_margin", 273, (50, 500), "reduce by one ply more per this much above beta ..."),
+        ("null_move_margin_max", 3, (0, 8), "... but by at most this many plies."),
+        ("null_move_depth", 3, (1, 6), "minimum depth."),
+        ("null_move_verify_depth", 12, (6, 99), "minimum depth at which a fail high is verified."),
     ),
-    Parameter(
-        "null_move_margin", 273, (50, 500), "Null move pruning: reduce by one ply more per this much above beta ..."
+    *_of(
+        "Probcut",
+        ("probcut_depth", 5, (3, 99), "minimum depth."),
+        ("probcut_margin", 184, (50, 500), "margin above beta for the shallower search of a capture."),
+        ("probcut_reduction", 4, (2, 6), "reduction of the search of a capture."),
     ),
-    Parameter("null_move_margin_max", 3, (0, 8), "... but by at most this many plies."),
-    Parameter("null_move_depth", 3, (1, 6), "Null move pruning: minimum depth."),
-    Parameter(
-        "null_move_verify_depth", 12, (6, 99), "Null move pruning: minimum depth at which a fail high is verified."
-    ),
-    Parameter("probcut_depth", 5, (3, 99), "Probcut: minimum depth."),
-    Parameter("probcut_margin", 184, (50, 500), "Probcut: margin above beta for the shallower search of a capture."),
-    Parameter("probcut_reduction", 4, (2, 6), "Probcut: reduction of the search of a capture."),
-    Parameter("singular_depth", 6, (4, 99), "Singular extension: minimum depth."),
-    Parameter(
-        "singular_margin",
-        19,
-        (4, 80),
-        "Singular extension: margin below the score of the hash move, per ply, in 1/16 centipawns.",
-    ),
-    Parameter(
-        "singular_double_margin", 14, (0, 100), "Singular extension: further margin for an extension by two plies."
-    ),
-    Parameter(
-        "singular_entry_plies",
-        3,
-        (0, 8),
-        "Singular extension: by how much the depth of the table entry may fall short.",
-    ),
-    Parameter(
-        "negative_extension",
-        2,
-        (0, 4),
-        "Singular extension: plies less for a hash move at a cut node that others match.",
+    *_of(
+        "Singular extension",
+        ("singular_depth", 6, (4, 99), "minimum depth."),
+        ("singular_margin", 19, (4, 80), "margin below the score of the hash move, per ply, in 1/16 centipawns."),
+        ("singular_double_margin", 14, (0, 100), "further margin for an extension by two plies."),
+        ("singular_entry_plies", 3, (0, 8), "by how much the depth of the table entry may fall short."),
+        ("negative_extension", 2, (0, 4), "plies less for a hash move at a cut node that others match."),
     ),
     Parameter("internal_iterative_reduction_depth", 4, (2, 99), "Internal iterative reduction: minimum depth."),
     Parameter("correction_pawns", 30, (0, 160), "Correction history by pawn structure: maximum correction."),
@@ -95,57 +94,55 @@ PARAMETERS = (
         "futility_history", 500, (50, 10000), "Futility margin for quiet moves: history divided by this is added."
     ),
     Parameter("futility_depth", 7, (1, 12), "Futility pruning of quiet moves: maximum depth."),
-    Parameter(
-        "late_move_pruning_base",
-        5,
-        (1, 12),
-        "Late move pruning: number of quiet moves tried at depth 0.",
-        was="late_move_base",
+    *_of(
+        "Late move pruning",
+        ("late_move_pruning_base", 5, (1, 12), "number of quiet moves tried at depth 0.", "late_move_base"),
+        ("late_move_pruning_depth", 8, (1, 12), "maximum depth.", "late_move_depth"),
     ),
-    Parameter("late_move_pruning_depth", 8, (1, 12), "Late move pruning: maximum depth.", was="late_move_depth"),
-    Parameter("see_quiet_margin", 41, (10, 200), "SEE pruning: how much a quiet move may lose, per ply."),
-    Parameter("see_noisy_margin", 120, (10, 300), "SEE pruning: how much a capture or a check may lose, per ply."),
-    Parameter("see_depth", 8, (1, 12), "SEE pruning: maximum depth."),
-    Parameter(
-        "history_pruning_margin",
-        4523,
-        (500, 10000),
-        "History pruning: a quiet move with history below minus this, per ply, is skipped.",
-        was="history_prune_margin",
+    *_of(
+        "SEE pruning",
+        ("see_quiet_margin", 41, (10, 200), "how much a quiet move may lose, per ply."),
+        ("see_noisy_margin", 120, (10, 300), "how much a capture or a check may lose, per ply."),
+        ("see_depth", 8, (1, 12), "maximum depth."),
     ),
-    Parameter("history_pruning_depth", 5, (1, 10), "History pruning: maximum depth.", was="history_prune_depth"),
-    Parameter("reduction_depth", 3, (2, 8), "Late move reduction: minimum depth."),
-    Parameter(
-        "reduction_moves", 1, (1, 8), "Late move reduction: number of first moves not reduced; one more at the root."
+    *_of(
+        "History pruning",
+        (
+            "history_pruning_margin",
+            4523,
+            (500, 10000),
+            "a quiet move with history below minus this, per ply, is skipped.",
+            "history_prune_margin",
+        ),
+        ("history_pruning_depth", 5, (1, 10), "maximum depth.", "history_prune_depth"),
     ),
-    Parameter("reduction_base", 830, (0, 2048), "Late move reduction: the constant, 1/1024 plies."),
-    Parameter("reduction_factor", 495, (100, 1000), "Late move reduction: factor of ln(depth) ln(move), 1/1024 plies."),
-    Parameter("reduction_history", 13, (2, 64), "Late move reduction: less by history divided by this, 1/1024 plies."),
-    Parameter("reduction_killer", 800, (0, 3072), "Late move reduction: less for a killer move, 1/1024 plies."),
-    Parameter(
-        "reduction_noisy", 1024, (0, 3072), "Late move reduction: less for a capture or promotion, 1/1024 plies."
+    *_of(
+        "Late move reduction",
+        ("reduction_depth", 3, (2, 8), "minimum depth."),
+        ("reduction_moves", 1, (1, 8), "number of first moves not reduced; one more at the root."),
+        ("reduction_base", 830, (0, 2048), "the constant, 1/1024 plies."),
+        ("reduction_factor", 495, (100, 1000), "factor of ln(depth) ln(move), 1/1024 plies."),
+        ("reduction_history", 13, (2, 64), "less by history divided by this, 1/1024 plies."),
+        ("reduction_killer", 800, (0, 3072), "less for a killer move, 1/1024 plies."),
+        ("reduction_noisy", 1024, (0, 3072), "less for a capture or promotion, 1/1024 plies."),
+        ("reduction_captures", 1880, (0, 9000), "less again if it loses nothing, 1/1024 plies."),
+        ("reduction_pv_node", 1024, (0, 3072), "less at a PV node, 1/1024 plies."),
+        ("reduction_cut_node", 906, (0, 3072), "more at an expected cut node, 1/1024 plies."),
+        ("reduction_cutoffs", 659, (0, 2048), "more after many fail highs of children ..."),
+        ("reduction_cutoff_count", 4, (1, 16), "... where this number is many."),
+        ("reduction_not_improving", 512, (0, 2048), "more if not improving, 1/1024 plies."),
+        ("reduction_in_check", 1024, (0, 3072), "less in check, 1/1024 plies."),
+        ("reduction_corrected", 6, (0, 40), "less per centipawn corrected, 1/1024 plies."),
     ),
-    Parameter(
-        "reduction_captures", 1880, (0, 9000), "Late move reduction: less again if it loses nothing, 1/1024 plies."
-    ),
-    Parameter("reduction_pv_node", 1024, (0, 3072), "Late move reduction: less at a PV node, 1/1024 plies."),
-    Parameter("reduction_cut_node", 906, (0, 3072), "Late move reduction: more at an expected cut node, 1/1024 plies."),
-    Parameter("reduction_cutoffs", 659, (0, 2048), "Late move reduction: more after many fail highs of children ..."),
-    Parameter("reduction_cutoff_count", 4, (1, 16), "... where this number is many."),
-    Parameter("reduction_not_improving", 512, (0, 2048), "Late move reduction: more if not improving, 1/1024 plies."),
-    Parameter("reduction_in_check", 1024, (0, 3072), "Late move reduction: less in check, 1/1024 plies."),
-    Parameter("reduction_corrected", 6, (0, 40), "Late move reduction: less per centipawn corrected, 1/1024 plies."),
-    Parameter(
-        "hindsight_plies",
-        3,
-        (2, 10),
-        "Hindsight extension: minimum reduction of a move that is extended by a ply if it did good.",
-    ),
-    Parameter(
-        "hindsight_margin",
-        260,
-        (0, 1000),
-        "Hindsight extension: a ply less if the reduced move lowered its side's static eval by this much.",
+    *_of(
+        "Hindsight extension",
+        ("hindsight_plies", 3, (2, 10), "minimum reduction of a move that is extended by a ply if it did good."),
+        (
+            "hindsight_margin",
+            260,
+            (0, 1000),
+            "a ply less if the reduced move lowered its side's static eval by this much.",
+        ),
     ),
     Parameter(
         "deeper_margin", 48, (5, 200), "A reduced move this far above the best is searched again one ply deeper."
@@ -157,63 +154,30 @@ PARAMETERS = (
         "A reduced move less than this above the best is searched again one ply less deeply.",
     ),
     Parameter("delta_margin", 154, (50, 400), "Delta pruning in quiescence: margin on top of the captured piece."),
-    Parameter(
-        "threat_bonus",
-        8600,
-        (0, 20000),
-        "Move order: bonus for a quiet move out of a lesser piece's attack, malus into it.",
+    *_of(
+        "Move order",
+        ("threat_bonus", 8600, (0, 20000), "bonus for a quiet move out of a lesser piece's attack, malus into it."),
+        ("check_bonus", 7400, (0, 20000), "bonus for a quiet check ..."),
+        ("check_see_margin", 75, (0, 500), "... that loses at most this much by exchange."),
     ),
-    Parameter("check_bonus", 7400, (0, 20000), "Move order: bonus for a quiet check ..."),
-    Parameter("check_see_margin", 75, (0, 500), "... that loses at most this much by exchange."),
-    Parameter("history_bonus", 280, (50, 400), "History: bonus of the best move per ply of depth."),
-    Parameter("history_bonus_max", 2500, (400, 4000), "History: largest bonus."),
-    Parameter(
-        "history_prior_bonus",
-        56,
-        (0, 200),
-        "History: percent of the bonus for the move before an all-node.",
-        was="prior_bonus",
+    *_of(
+        "History",
+        ("history_bonus", 280, (50, 400), "bonus of the best move per ply of depth."),
+        ("history_bonus_max", 2500, (400, 4000), "largest bonus."),
+        ("history_prior_bonus", 56, (0, 200), "percent of the bonus for the move before an all-node.", "prior_bonus"),
+        ("history_prior_noisy_bonus", 50, (0, 200), "the same where that move is a capture or promotion."),
+        ("history_malus", 80, (0, 200), "malus of the quiet moves tried before the best, percent of its bonus."),
+        ("history_eval", 10, (0, 64), "bonus per centipawn that a quiet move gains in static evaluation ..."),
+        ("history_eval_max", 1200, (0, 4000), "... and the largest such bonus or malus."),
     ),
-    Parameter(
-        "history_prior_noisy_bonus", 50, (0, 200), "History: the same where that move is a capture or promotion."
-    ),
-    Parameter(
-        "history_malus", 80, (0, 200), "History: malus of the quiet moves tried before the best, percent of its bonus."
-    ),
-    Parameter(
-        "history_eval", 10, (0, 64), "History: bonus per centipawn that a quiet move gains in static evaluation ..."
-    ),
-    Parameter("history_eval_max", 1200, (0, 4000), "... and the largest such bonus or malus."),
-    Parameter(
-        "clock_moves",
-        25,
-        (5, 80),
-        "Time management: expected number of moves to come, unless the time control says it.",
-    ),
-    Parameter("clock_increment", 80, (0, 100), "Time management: percent of the increment in the soft limit."),
-    Parameter(
-        "clock_hard_limit",
-        400,
-        (100, 1000),
-        "Time management: hard limit, percent of the soft limit.",
-        was="clock_stretch",
-    ),
-    Parameter(
-        "clock_stability", 80, (0, 150), "Time management: percent less for a stable best move than for a new one."
-    ),
-    Parameter(
-        "clock_falling_score",
-        100,
-        (0, 300),
-        "Time management: percent more after a falling score.",
-        was="clock_trouble",
-    ),
-    Parameter(
-        "clock_node_share",
-        120,
-        (0, 200),
-        "Time management: percent from the best move's share of the nodes.",
-        was="clock_doubt",
+    *_of(
+        "Time management",
+        ("clock_moves", 25, (5, 80), "expected number of moves to come, unless the time control says it."),
+        ("clock_increment", 80, (0, 100), "percent of the increment in the soft limit."),
+        ("clock_hard_limit", 400, (100, 1000), "hard limit, percent of the soft limit.", "clock_stretch"),
+        ("clock_stability", 80, (0, 150), "percent less for a stable best move than for a new one."),
+        ("clock_falling_score", 100, (0, 300), "percent more after a falling score.", "clock_trouble"),
+        ("clock_node_share", 120, (0, 200), "percent from the best move's share of the nodes.", "clock_doubt"),
     ),
 )
 

@@ -15,23 +15,7 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 MAX_CHANGES = 4  # changes of a file
 MAX_SPAN = 300  # bytes that are added or left out at once
 _WORD = re.compile(rb"\w+|\s+|.", re.DOTALL)
-_BYTES = (
-    b"\0",
-    b"\xff" * 8,
-    b"\n",
-    b"\r",
-    b"\x80",
-    b"\xef\xbb\xbf",
-    b"[",
-    b"{",
-    b"(",
-    b")",
-    b"}",
-    b'"',
-    b";",
-    b"%",
-    b"|",
-)
+_BYTES = (b"\0", b"\xff" * 8, b"\x80", b"\xef\xbb\xbf", *(bytes([sign]) for sign in b'\n\r[{()}";%|'))
 _WORDS = (
     b"0", b"-1", b"1e999", b"nan", b"-inf", b"9" * 30, b"0x10", "\u0663".encode(), b"1_0", b"--", b"e8=Q", b"O-O-O",
     b"1/2-1/2", b"[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]", b"bm", b"c9", b"ce", b"| 1.0", b"#", b"$255", b"true", b"{}",

@@ -18,7 +18,7 @@ from tests.chaos.laboratory import FaultError, Laboratory
 from tests.chaos.readers import fault_of
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-CARELESS = Case("careless", "", {"table.csv": "older.csv"}, program="tests.chaos.careless")
+CARELESS = Case("", "table.csv=older.csv", "careless", program="tests.chaos.careless")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_at_each_write_that_takes_room_the_disk_is_full_once(laboratory: Laborat
 
 @linux
 def test_a_case_whose_command_does_not_change_its_file_is_a_fault(laboratory: Laboratory):
-    idle = Case("idle", "version", {"table.csv": "older.csv"}, changes="table.csv")
+    idle = Case("version", "table.csv=older.csv", "idle", changes="table.csv")
     with pytest.raises(FaultError, match=r"'table\.csv' is as it was before a whole run"):
         laboratory.trial(idle, "reference").refer()
 

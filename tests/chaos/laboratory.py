@@ -181,7 +181,7 @@ class Trial:
         self._count = 0
         for folder in (self.folder, self._home, self.disk):
             folder.mkdir(parents=True, exist_ok=True)
-        for name, of in case.files.items():
+        for name, of in case.materials.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(material(of), self.folder / name)
         if case.compiles:

@@ -247,10 +247,8 @@ def read_viriformat(source: sources.Source) -> Iterator[ScoredGames]:
     rest, before = b"", 0
     while piece := source.read(CHUNK):
         data = np.frombuffer(rest + piece, dtype=np.uint8)
-        try:
+        with errors.turning(PackedError, PackedError, f"{source.name} holds no games in viriformat: "):
             games, end = _whole_games(data, before)
-        except PackedError as error:
-            raise PackedError(f"{source.name} holds no games in viriformat: {error}") from error
         rest, before = data[end:].tobytes(), before + len(games)
         yield games
     if rest or not before:
@@ -408,10 +406,8 @@ def _starts_of(boards: np.ndarray, before: int) -> np.ndarray:
     for number, board in enumerate(boards):
         key = board.tobytes()[:_POSITION_BYTES]
         if key not in places:
-            try:
+            with errors.turning(fen.FenError, PackedError, f"game {before + number + 1}: "):
                 positions.append(fen.parse_fen(_fen_of(board)))
-            except fen.FenError as error:
-                raise PackedError(f"game {before + number + 1}: {error}") from error
             places[key] = len(places)
         index[number] = places[key]
     if (boards["result"] > 2).any():

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from merino.app.console import shared
-from merino.core.common import text
+from merino.core.common import errors, text
 from merino.core.common.command import CommandError, UsageError
 
 
@@ -20,10 +20,8 @@ def check_picture(path: Path | None) -> None:
         return
     if ending_of(path) not in text.ENDINGS:
         raise UsageError(f"--plot writes {' or '.join(text.ENDINGS)}, not '{path}'")
-    try:
+    with errors.turning(text.PictureError, CommandError, "nothing is done: ", ", or leave out --plot"):
         text.load_matplotlib()
-    except text.PictureError as error:
-        raise CommandError(f"nothing is done: {error}, or leave out --plot") from error
     shared.check_output(path)
 
 

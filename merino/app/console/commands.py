@@ -16,6 +16,7 @@ from merino.core.board import bitboard, perft
 from merino.core.board.fen import COLOUR_NAMES, FenError
 from merino.core.board.game import RESULTS
 from merino.core.common.command import CommandError, UsageError
+from merino.core.common.errors import turning
 from merino.core.common.files import is_there, writing
 from merino.core.common.text import counted, did_you_mean, words_of
 from merino.engine.notation import san
@@ -429,10 +430,8 @@ def entry_of(path: Path, number: int) -> games.Loaded:
     """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
     with sources.open_source(path) as source:
         kind, read = ("position", _nth_position) if source.holds_positions() else ("game", _nth_game)
-        try:
+        with turning(FenError, CommandError, f"{kind} {number} of '{path}': "):
             found, count = read(source, number)
-        except FenError as error:
-            raise CommandError(f"{kind} {number} of '{path}': {error}") from error
     if found is None:
         fault = f"ends with {kind} {count}" if count else "holds neither games nor positions"
         raise CommandError(f"'{path}' {fault}")
@@ -596,10 +595,8 @@ def weights(session: Session, arguments: str) -> None:
         _show_weights(session)
     elif action == "load" or (action == "reset" and not name):
         path = file_path(name) if name else DEFAULT_FILE
-        try:
+        with turning(EvaluationError, CommandError, after="; the weights stay as they were"):
             session.runtime.use_weights(open_weights(str(path)))
-        except EvaluationError as error:
-            raise CommandError(f"{error}; the weights stay as they were") from error
         session.say(f"Weights: {session.runtime.weights_file}")
     elif action == "save":
         path = file_path(name).absolute()

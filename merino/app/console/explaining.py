@@ -83,10 +83,8 @@ def read_positions(path: Path) -> list[Position]:
         if line.startswith("["):
             raise CommandError(f"'{path}' holds games; 'merino annotate' explains them move by move")
         if line.strip() and not line.startswith("#"):
-            try:
+            with errors.turning(errors.MerinoError, CommandError, f"{path}:{number}: "):
                 found.append(positions.read_position(line).position())
-            except errors.MerinoError as error:
-                raise CommandError(f"{path}:{number}: {error}") from error
     if not found:
         raise CommandError(f"'{path}' holds no position")
     return found

@@ -255,11 +255,8 @@ def run_improve(words: Sequence[str]) -> int:
         parser.error("--set starts from the pieces alone; leave out --weights")
     folder = args.state or files.user_folder("data") / learner.DEFAULT_FOLDER
     asked, until = _asked(args, parser), rounds.Until(args.hours, args.rounds)
-    try:
-        with shown(say, args.quiet) as events:
-            found = learner.begin(folder, args.weights, asked, until, events, args.concurrency, args.of_set)
-    except OSError as error:
-        raise shared.work_kept(error) from error
+    with shared.keeping_work(), shown(say, args.quiet) as events:
+        found = learner.begin(folder, args.weights, asked, until, events, args.concurrency, args.of_set)
     say(f"{rounds.described(found.state)}; the best weights are in '{found.best}'.")
     if found.interrupted:
         say("Stopped; 'merino improve' with the same options continues.")

@@ -9,13 +9,13 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from merino.core.common import command, files, options
-from merino.core.common.errors import number_in
+from merino.core.common.errors import number_in, turning
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
@@ -152,10 +152,8 @@ def of(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """A type of option: what `read` makes of a text; its ValueError says what is wrong."""
 
     def parse(text: str) -> Any:
-        try:
+        with turning(ValueError, argparse.ArgumentTypeError):
             return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
 
     return parse
 
@@ -419,7 +417,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def work_kept(fault: OSError) -> command.CommandError:
-    """The error of a run that could not write, as on a full disk."""
+def keeping_work() -> AbstractContextManager[None]:
+    """Make it a CommandError that a run cannot write, as on a full disk; it says that the work is kept."""
     kept = "the work so far is kept: make room on the disk and start the same command again"
-    return command.CommandError(f"{files.write_fault(fault)}; {kept}")
+    return files.writing(command.CommandError, after=f"; {kept}")

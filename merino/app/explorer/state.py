@@ -408,10 +408,8 @@ class Fields:
     @classmethod
     def read(cls, body: bytes | str) -> Fields:
         """The fields of a JSON object."""
-        try:
+        with errors.turning(ValueError, RequestError, "the request is not JSON: "):
             fields = sealed.parsed(body if isinstance(body, str) else body.decode())
-        except ValueError as error:
-            raise RequestError(f"the request is not JSON: {error}") from error
         if not isinstance(fields, dict):
             raise RequestError("the request is not a JSON object")
         return cls(fields)
@@ -461,10 +459,8 @@ class Fields:
 
     def build(self, kind: Callable[..., T], *names: str) -> T:
         """A dataclass with these fields, as far as the request has them."""
-        try:
+        with errors.turning((TypeError, ValueError), RequestError):
             return kind(**{name: self._fields[name] for name in names if self.has(name)})
-        except (TypeError, ValueError) as error:
-            raise RequestError(str(error)) from error
 
     def position(self) -> Position:
         """The position after `moves`, coordinates, from `fen`; raises FenError and IllegalMoveError too."""
@@ -476,10 +472,8 @@ class Fields:
         """A file: `content` in base64, of at most this many characters, or else the characters of `text`."""
         if not self.has("content"):
             return self.text("text", most=most).encode()
-        try:
+        with errors.turning(ValueError, RequestError, "'content' is not base64 (", ")"):
             return base64.b64decode(self.text("content", most=most), validate=True)
-        except ValueError as error:
-            raise RequestError(f"'content' is not base64 ({error})") from error
 
     def weights(self) -> str:
         """The id of the evaluation `weights`, by default of that in use."""

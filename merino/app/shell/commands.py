@@ -19,7 +19,7 @@ from merino.core.board import position
 from merino.core.board.fen import FenError, parse_fen
 from merino.core.board.game import START_NAME
 from merino.core.board.perft import MAX_DEPTH, print_divide
-from merino.core.common import about, command, files, terminal
+from merino.core.common import about, command, errors, files, terminal
 from merino.core.common.text import as_word, did_you_mean
 from merino.core.compiled.cache import keeps_code, level, places
 from merino.engine.notation.positions import take_position
@@ -268,10 +268,8 @@ def explorer(arguments: list[str]) -> int:
     from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
     from merino.app.explorer.state import MAX_TEXT, GamesFile, NamedJudge, ServerState  # noqa: PLC0415
 
-    try:
+    with errors.turning((ValueError, OSError), command.CommandError):
         tables, book = open_tablebases(args.syzygy), open_book(args.book)
-    except (ValueError, OSError) as error:
-        raise command.CommandError(str(error)) from error
     with GamesFile(path) if path else nullcontext() as games, ExitStack() as held:
         if games and games.holds_positions:
             text, is_free = sources.decoded(games.text(0, MAX_TEXT)), False

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from merino.app.console import shared
-from merino.core.common import command, files, interrupt, options, terminal, work
+from merino.core.common import command, errors, files, interrupt, options, terminal, work
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.families import load_chosen
 from merino.match import report, runner, statistics
@@ -74,10 +74,8 @@ def _test(args: Namespace) -> statistics.Sprt | None:
     if args.sprt is None:
         return None
     elo0, elo1 = args.sprt
-    try:
+    with errors.turning(ValueError, command.UsageError, "--sprt: "):
         return statistics.Sprt(elo0, elo1, args.alpha, args.beta, statistics.Model(args.model))
-    except ValueError as error:
-        raise command.UsageError(f"--sprt: {error}") from error
 
 
 def run_gauntlet(words: Sequence[str]) -> int:
@@ -265,7 +263,7 @@ def read_config(args: Namespace, players: tuple[Player, Player]) -> MatchConfig:
 def adjudication_of(args: Namespace) -> Adjudication:
     """The rules by which games end early; raises MatchUsageError."""
     win, draw = args.resign or {}, getattr(args, "draw", None) or {}
-    try:
+    with errors.turning(ValueError, MatchUsageError, "--resign: "):
         return Adjudication(
             win_score=win.get("score", 0),
             win_moves=win.get("movecount", 0),
@@ -274,8 +272,6 @@ def adjudication_of(args: Namespace) -> Adjudication:
             draw_from=draw.get("movenumber", 0),
             longest=getattr(args, "longest", None) or MAX_PLIES,
         )
-    except ValueError as error:
-        raise MatchUsageError(f"--resign: {error}") from error
 
 
 def play(

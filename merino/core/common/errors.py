@@ -3,6 +3,8 @@
 import math
 import operator
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -22,6 +24,17 @@ class MerinoError(Exception):
 
 def _remade(kind: type[MerinoError], args: tuple[object, ...]) -> MerinoError:
     return kind.__new__(kind, *args)
+
+
+@contextmanager
+def turning(
+    caught: type[Exception] | tuple[type[Exception], ...], into: type[Exception], before: str = "", after: str = ""
+) -> Iterator[None]:
+    """Make an error that is `caught` in this block one of another kind; its message stands between two texts."""
+    try:
+        yield
+    except caught as error:
+        raise into(f"{before}{error}{after}") from error
 
 
 MAX_SHOWN = 60  # characters of what was given that an error shows

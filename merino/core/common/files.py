@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 
-from merino.core.common.errors import MerinoError
+from merino.core.common.errors import MerinoError, turning
 
 if sys.platform == "win32":
     import msvcrt
@@ -234,12 +234,20 @@ def is_utf_16(head: bytes) -> bool:
 
 
 @contextmanager
-def faults_named(path: Path, what: str, kind: type[MerinoError]) -> Iterator[None]:
-    """Make it an error of this kind that a file cannot be read, or that its content is not `what` it should be."""
+def reading(kind: type[Exception], what: str) -> Iterator[None]:
+    """Make it an error of this kind that a file cannot be read; its message calls the file `what`."""
     try:
         yield
     except OSError as error:
-        raise kind(f"cannot read '{path}': {error.strerror or error}") from error
+        raise kind(f"cannot read {what}: {error.strerror or error}") from error
+
+
+@contextmanager
+def faults_named(path: Path, what: str, kind: type[MerinoError]) -> Iterator[None]:
+    """Make it an error of this kind that a file cannot be read, or that its content is not `what` it should be."""
+    try:
+        with reading(kind, f"'{path}'"):
+            yield
     except KeyError as error:
         raise kind(f"'{path}' is not {what}: it lacks {error}") from error
     except (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
@@ -589,11 +597,8 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
 def held_or(kind: type[MerinoError], path: Path) -> Iterator[None]:
     """Hold a file as `held` does; it is an error of this kind that somebody else has it, or that it cannot be held."""
     with ExitStack() as stack:
-        try:
-            with writing(kind, path):
-                stack.enter_context(held(path))
-        except FileInUseError as error:
-            raise kind(str(error)) from error
+        with turning(FileInUseError, kind), writing(kind, path):
+            stack.enter_context(held(path))
         yield
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from merino.core.board.bitboard import BLACK, BLACK_PIECE, WHITE
-from merino.core.common.errors import MerinoError
+from merino.core.common.errors import MerinoError, turning
 from merino.core.common.files import TABLES, open_user_file
 from merino.core.compiled.memory import Callback
 from merino.engine.syzygy import probing
@@ -60,10 +60,8 @@ def read_table(table: np.void, material: Material, content: np.ndarray) -> list[
     flags, has_pawns = int(content[4]), bool(table["lead_pawns"])
     if bool(flags & _HAS_SIDES) == bool(table["is_symmetric"]) or bool(flags & _HAS_PAWNS) != has_pawns:
         raise BrokenTableError("it is a table of other material")
-    try:
+    with turning((IndexError, ValueError, OverflowError), BrokenTableError, "its head makes no sense: "):
         kept = _read_parts(table, material.pieces, content)
-    except (IndexError, ValueError, OverflowError) as error:
-        raise BrokenTableError(f"its head makes no sense: {error}") from error
     table["file"], table["file_size"] = content.ctypes.data, len(content)
     table["state"] = probing.READ
     return kept

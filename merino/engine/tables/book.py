@@ -12,7 +12,7 @@ import numpy as np
 
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
-from merino.core.common.files import BOOK, read_user_file
+from merino.core.common.files import BOOK, read_user_file, reading
 
 _ENTRY = np.dtype([("key", ">u8"), ("move", ">u2"), ("weight", ">u2"), ("learn", ">u4")])
 
@@ -36,10 +36,8 @@ class Book:
 
     def __init__(self, file: Path) -> None:
         """Raises BookError."""
-        try:
+        with reading(BookError, f"book '{file}'"):
             content = read_user_file(file, BOOK)
-        except OSError as error:
-            raise BookError(f"cannot read book '{file}': {error.strerror}") from error
         if not content:
             raise BookError(f"book '{file}' is empty")
         if len(content) % _ENTRY.itemsize or not _is_ordered(np.frombuffer(content, dtype=_ENTRY)["key"]):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.core.board.bitboard import BLACK_PIECE, KING
-from merino.core.common.errors import number_of
+from merino.core.common.errors import number_of, turning
 from merino.eval.evaluation import EvaluationError
 from merino.eval.net import features as feature_sets
 
@@ -258,9 +258,7 @@ def parse_shape(text: str) -> Shape:
         raise NetError(f"'{text[:60]}' is no shape of a net; one is {EXAMPLE!r}")
     hidden, second, outputs = (number_of(digits or "0") for digits in found.group("hidden", "second", "outputs"))
     wanted = f"{feature_sets.MIRRORED}({found['features']})" if found["mirrored"] else found["features"]
-    try:
+    with turning(EvaluationError, NetError, f"'{text[:60]}' is no shape of a net: "):
         activation = (found["activation"] or Shape.activation).lower()
         shape = Shape(wanted, hidden, second, activation, bool(found["values"]), outputs if found["outputs"] else 1)
         return replace(shape, features=shape.feature_set.name)
-    except EvaluationError as error:
-        raise NetError(f"'{text[:60]}' is no shape of a net: {error}") from error

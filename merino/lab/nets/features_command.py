@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from merino.app.console import explaining, shared
 from merino.core.board.bitboard import SQUARE_NAMES
 from merino.core.board.game import START_NAME
-from merino.core.common import command
+from merino.core.common import command, errors
 from merino.eval.net import blocks, features, network, updates
 from merino.lab.nets import feature_costs
 
@@ -33,10 +33,8 @@ def run_features(arguments: Sequence[str]) -> int:
     parser.add_argument("--hidden", metavar="N", type=int, default=network.Shape().hidden, help=sentence)
     shared.add_json(parser)
     args = parser.parse_args(arguments)
-    try:
+    with errors.turning(features.FeatureError, command.UsageError):
         wanted = features.features(args.expression)
-    except features.FeatureError as error:
-        raise command.UsageError(str(error)) from error
     if args.fen and args.time:
         raise command.UsageError("give either --time or a FEN")
     (_print_costs if args.time else _print_active)(wanted, args)

@@ -22,15 +22,13 @@ def run_night(words: Sequence[str]) -> int:
     given = options.given(vars(args), night.NightPlan)
     given |= dict(zip(("elo0", "elo1"), args.sprt or (), strict=False))
     until = Until(args.hours, args.generations)
-    try:
-        folder = args.state or files.user_folder("data") / night.DEFAULT_FOLDER
-        with (
-            learning.shown(say, args.quiet) as events,
-            shared.cluster_executor(args.cluster, events.say, work.Needs(("match",))) as executor,
-        ):
-            found = night.begin(folder, args.start, given, until, events, args.concurrency, executor)
-    except OSError as error:
-        raise shared.work_kept(error) from error
+    folder = args.state or files.user_folder("data") / night.DEFAULT_FOLDER
+    with (
+        shared.keeping_work(),
+        learning.shown(say, args.quiet) as events,
+        shared.cluster_executor(args.cluster, events.say, work.Needs(("match",))) as executor,
+    ):
+        found = night.begin(folder, args.start, given, until, events, args.concurrency, executor)
     state, best = found.state, found.best
     if args.json:
         print(json.dumps({"best": str(best), "generations": night.as_plain(state)}))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from merino.app.console import shared
-from merino.core.common import files, sealed, work
+from merino.core.common import errors, files, sealed, work
 from merino.core.common.options import Option
 from merino.eval.net import file, network
 from merino.formats import packed, packed_files
@@ -371,7 +371,9 @@ class Trainer:
         path, own = self._checkpoint, self._arrays()
         if path is None or not files.is_there(path):
             return
-        try:
+        with errors.turning(
+            (OSError, sealed.DamageError), TrainingError, f"'{path}' is not a checkpoint of training (", ")"
+        ):
             found = arrays.from_npz(files.read_user_file(path, files.STATE))
             if "identity" in found and str(found["identity"]) != str(own["identity"]):
                 raise TrainingError(
@@ -381,8 +383,6 @@ class Trainer:
             arrays.check_arrays(found, own)
             if not np.isfinite(found["numbers"][:2]).all():
                 raise sealed.DamageError("its numbers are not finite")
-        except (OSError, sealed.DamageError) as error:
-            raise TrainingError(f"'{path}' is not a checkpoint of training ({error})") from error
         self._weights, self._moments, self._best_weights = (found[name] for name in list(own)[:3])
         self._step, self._epoch = (int(number) for number in found["numbers"][:2])
         self._best, self._error = found["numbers"][2:].tolist()

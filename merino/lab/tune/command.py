@@ -229,10 +229,8 @@ def _parameters(args: argparse.Namespace) -> tuple[tuple[TunedParameter, ...], t
 
 def engine_command(text: str) -> tuple[str, ...]:
     """The command line of an engine, its program by its full path; raises UsageError."""
-    try:
+    with errors.turning(ValueError, UsageError, f"'{text}': "):
         words = command_of(text)
-    except ValueError as error:
-        raise UsageError(f"'{text}': {error}") from error
     if not words:
         raise UsageError(f"there is no program '{text}'")
     return words
@@ -248,11 +246,9 @@ def _tune(args: argparse.Namespace) -> int:
     asked = options.given(vars(args), Configuration) | options.given(
         vars(args), config.MatchConfig, ("openings", "plies", "seed")
     )
-    try:
-        if asked.get("openings") is not None:
-            asked["openings"] = tuning.path_of_openings(asked["openings"])
-    except OSError as error:
-        raise UsageError(f"cannot read openings '{args.openings}': {error.strerror}") from error
+    if (name := asked.get("openings")) is not None:
+        with files.reading(UsageError, f"openings '{name}'"):
+            asked["openings"] = tuning.path_of_openings(name)
     wanted = Configuration(
         rows,
         **asked,

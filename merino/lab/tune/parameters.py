@@ -220,19 +220,16 @@ def _read_line(line: str, where: str) -> TunedParameter:
     if len(fields) != 5 or not name:
         forms = "'name, start, min, max, c_end, r_end', or with int or float after the name"
         raise TuneError(f"{where}: expected {forms}; found {line[:60]!r}")
-    try:
+    with errors.turning(ValueError, TuneError, f"{where}: "):
         start, low, high, c_end, r_end = map(errors.number_in, fields)
         return check(TunedParameter(name, start, low, high, c_end, r_end, _TYPES[kind]), where)
-    except ValueError as error:
-        raise TuneError(f"{where}: {error}") from error
 
 
 def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[TunedParameter]:
     """The parameters in TOML."""
-    try:
+    # Also of numbers and lists beyond what Python takes.
+    with errors.turning((ValueError, RecursionError), TuneError, f"{source}: "):
         tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also of numbers and lists beyond what Python takes
-        raise TuneError(f"{source}: {error}") from error
     return _all_different([read_table(name, table, source, known) for name, table in tables.items()], source)
 
 

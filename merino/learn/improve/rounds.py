@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from merino.core.common import about, files, options, sealed, work
+from merino.core.common import about, errors, files, options, sealed, work
 from merino.core.common.text import counted
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group, TermSet
@@ -76,18 +76,14 @@ class RoundPlan:
         """The plan, if its numbers make sense together; raises LearnError."""
         if self.elo0 >= self.elo1:
             raise LearnError(f"the test needs elo0 below elo1, not {self.elo0:g} and {self.elo1:g}")
-        try:
+        with errors.turning(ValueError, LearnError, "of the bounds of the test, "):
             statistics.Sprt(self.elo0, self.elo1)
-        except ValueError as error:
-            raise LearnError(f"of the bounds of the test, {error}") from error
         return self
 
     def check_same(self, given: Mapping[str, Any], where: object) -> None:
         """Raise LearnError if `given` differs from the settings in the folder `where`, or no run can use these now."""
-        try:
+        with errors.turning(LearnError, LearnError, f"'{where}' was begun with other rules: ", "; give a new folder"):
             self.check()
-        except LearnError as error:
-            raise LearnError(f"'{where}' was begun with other rules: {error}; give a new folder") from error
         mine = asdict(self)
         other = [name for name, value in given.items() if mine[name] != value]
         if other:

@@ -234,12 +234,7 @@ def is_games_file(path: Path) -> bool:
 
 def holds_viriformat(source: sources.Source) -> bool:
     """Whether a source begins with a game in viriformat, or should by its name; only before the first read."""
-    if is_games_file(source.path):
-        return True
-    try:
-        return len(games_in(source.head)) > 0
-    except PackedError:
-        return False
+    return is_games_file(source.path) or bool(_legal_games(source.head))
 
 
 def read_viriformat(source: sources.Source) -> Iterator[ScoredGames]:
@@ -269,7 +264,7 @@ def end_of_games(file: IO[bytes], start: int = 0) -> int:
     rest, end = b"", start
     file.seek(start)
     while piece := file.read(CHUNK):
-        if not end and not rest and not _are_legal(piece[:MAX_GAME_BYTES]):
+        if not end and not rest and _legal_games(piece[:MAX_GAME_BYTES]) is None:
             return start
         data = np.frombuffer(rest + piece, dtype=np.uint8)
         _, whole = _bounds_of_games(data)
@@ -279,13 +274,12 @@ def end_of_games(file: IO[bytes], start: int = 0) -> int:
     return end
 
 
-def _are_legal(content: bytes) -> bool:
-    """Whether the whole games that a file's content begins with can be read."""
+def _legal_games(content: bytes) -> ScoredGames | None:
+    """The whole games that a file's content begins with; None where one cannot be read."""
     try:
-        games_in(content)
+        return games_in(content)
     except PackedError:
-        return False
-    return True
+        return None
 
 
 def as_viriformat(games: ScoredGames) -> bytes:

@@ -13,6 +13,7 @@ import numpy as np
 
 from merino.app.console import shared
 from merino.core.common import command, files, sealed, text
+from merino.core.common.text import COLOURS
 from merino.eval.linear import phases, weights
 from merino.eval.net import blocks, file
 from merino.eval.net.features import Summand
@@ -22,7 +23,6 @@ from merino.learn import judging, procedure
 from merino.learn.improve import learner, rounds
 from merino.learn.request import LearnError
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 _MIN_GAP = 0.05  # of the height of a panel, between two labels
 PLOT_SETTINGS = text.SETTINGS | {
     "axes.grid": True,
@@ -36,7 +36,7 @@ BOARDS = "ALL"  # the block whose features are pieces on squares
 LOG_ENDING = ".log"  # of the log of training, behind the name of the net
 FORMATS = tuple(ending.lstrip(".") for ending in text.ENDINGS)
 Record = dict[str, Any]
-PROVEN, DROPPED = "#0072b2", "#d55e00"
+PROVEN, DROPPED = COLOURS[:2]
 
 
 def draw(record: Any, picture: Callable[[Any, Any], None], ending: str) -> bytes:

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -357,23 +357,11 @@ def _threat(explainer: Explainer) -> None:
 _ASKED = {"explain": _explain, "compare": _compare, "moves": _rank, "threat": _threat}
 
 
-def run_explain(arguments: Sequence[str]) -> int:
-    """The command `explain` in a shell; 0, and raises CommandError, EvaluationError and the like."""
-    return _in_shell("explain", arguments)
-
-
-def run_compare(arguments: Sequence[str]) -> int:
-    """The command `compare` in a shell, as `run_explain`."""
-    return _in_shell("compare", arguments)
-
-
-def run_moves(arguments: Sequence[str]) -> int:
-    """The command `moves` in a shell, as `run_explain`."""
-    return _in_shell("moves", arguments)
-
-
 def _in_shell(name: str, arguments: Sequence[str]) -> int:
-    """Carry a command out; what each of its searches finds does not depend on those before it."""
+    """Carry a command out: 0, or raises CommandError, EvaluationError and the like.
+
+    What each of its searches finds does not depend on those before it.
+    """
     args = parser_of(name).parse_intermixed_args(arguments)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     beside = getattr(args, "beside", None) or (args.weights if name == "explain" and not evaluation.has_terms else "")
@@ -385,7 +373,6 @@ def _in_shell(name: str, arguments: Sequence[str]) -> int:
         found = judge_of(args.judge, args.hash, args.threads, narrator=narrator, k=args.k, is_forgetful=True)
         return held.enter_context(found)
 
-    limits = shared.asked_limits(args)
     with ExitStack() as held:
         explainer = Explainer(
             args,
@@ -393,13 +380,16 @@ def _in_shell(name: str, arguments: Sequence[str]) -> int:
             evaluation,
             None if beside == "" else evaluation_of(beside),
             cache(judge),
-            COMMANDS[name].limits if limits == Limits() else limits,
+            shared.asked_limits(args, COMMANDS[name].limits),
             unicode=terminal.detect(sys.stdout, ascii_only=args.ascii).unicode,
             width=min(MAX_COLUMNS, shutil.get_terminal_size().columns),
             say=print,
         )
         _ASKED[name](explainer)
     return 0
+
+
+run_explain, run_compare, run_moves = (partial(_in_shell, name) for name in ("explain", "compare", "moves"))
 
 
 def at_console(session: Session, asked: str, words: Sequence[str], evaluation: Evaluation | None = None) -> None:
@@ -417,8 +407,8 @@ def at_console(session: Session, asked: str, words: Sequence[str], evaluation: E
     usual = session.game.pace.limits(session.position.side)
     if not (usual.depth or usual.nodes):
         usual = COMMANDS[name].limits
-    limits, beside = shared.asked_limits(args), getattr(args, "beside", None)
     second, searcher = None if evaluation.has_terms else session.runtime.terms, session.runtime.searcher
+    beside = getattr(args, "beside", None)
 
     def display(position: Position) -> terminal.ThinkingLine:
         return terminal.ThinkingLine(position, session.terminal, session.out)
@@ -440,7 +430,7 @@ def at_console(session: Session, asked: str, words: Sequence[str], evaluation: E
                 evaluation,
                 load_evaluation(beside) if beside else second,
                 cache(judge),
-                usual if limits == Limits() else limits,
+                shared.asked_limits(args, usual),
                 session.terminal.unicode,
                 session.text_width,
                 session.say_wrapped if asked == "threat" else session.say,

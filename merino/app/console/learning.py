@@ -2,12 +2,10 @@
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -181,7 +179,7 @@ def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> 
 def run_learn(arguments: Sequence[str]) -> int:
     """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises MerinoError."""
     args = read_arguments(arguments)
-    result = carry_out(args, partial(print, file=sys.stderr if args.as_json else sys.stdout, flush=True))
+    result = carry_out(args, shared.for_people(args.as_json))
     return interrupt.INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
 
 
@@ -248,7 +246,7 @@ def shown(
 
 def run_improve(words: Sequence[str]) -> int:
     """The command `improve`: 0, or 130 after Ctrl-C; raises MerinoError."""
-    parser, say = improve_parser(), partial(print, flush=True)
+    parser, say = improve_parser(), shared.for_people(is_json=False)
     args = parser.parse_args(list(words))
     shared.check_will_end(parser, args, "rounds")
     if args.of_set is not None and args.weights is not None:

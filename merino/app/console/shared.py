@@ -238,9 +238,10 @@ def add_engine(parser: Parser) -> None:
     add("--hash", metavar="MB", type=whole(1, MAX_HASH_MB), default=DEFAULT_TABLE_MB, help=sentence)
 
 
-def asked_limits(args: argparse.Namespace) -> Limits:
-    """The limits of a search that a command line names."""
-    return Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
+def asked_limits(args: argparse.Namespace, otherwise: Limits | None = None) -> Limits:
+    """The limits of a search that a command line names; `otherwise`, or none, if it names none."""
+    found = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
+    return otherwise if otherwise is not None and found == Limits() else found
 
 
 def add_shapley(parser: Parser, error: float, sentence: str) -> None:
@@ -322,6 +323,11 @@ def add_quiet(parser: Parser) -> None:
     """--quiet."""
     sentence = "print results and errors only, no progress and no remarks"
     parser.group(OUTPUT).add_argument("--quiet", action="store_true", help=sentence)
+
+
+def for_people(is_json: bool) -> Say:
+    """What prints a line for people: on standard error where standard output is for JSON."""
+    return lambda line: print(line, file=sys.stderr if is_json else sys.stdout, flush=True)
 
 
 def unless_quiet(say: Say, is_quiet: bool) -> Say:

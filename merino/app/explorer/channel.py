@@ -79,6 +79,13 @@ class Stop:
                 self._actions.remove(action)
 
 
+def progressed(say: Say, stop: Stop, what: str, done: float | None) -> None:
+    """Report how far work is, to whoever waits for it; raises RequestError if it is to end."""
+    say({"type": "progress", "what": what, "done": done})
+    if stop.is_set:
+        raise RequestError("stopped")
+
+
 # Does the work, reports its progress, and returns the last message.
 Work = Callable[[Fields, ServerState, Say, Stop], Message]
 

@@ -209,18 +209,16 @@ def _events(
 ) -> request.Events:
     """Progress for the page, with the names that the user knows the games by; each look is also for `stop`."""
 
-    def say_and_heed(message: Message) -> None:
-        say(message)
+    def say_and_heed(kind: str, **content: object) -> None:
+        say({"type": kind, **content})
         if stop.is_set:
             raise KeyboardInterrupt  # as the learner expects it, which keeps the best so far
 
-    def stepped(step: fitting.Step) -> None:
-        say_and_heed({"type": "step", **_step(step, settings, terms)})
-
-    def progressed(what: str, done: float | None) -> None:
-        say_and_heed({"type": "progress", "what": sent.named(what), "done": done})
-
-    return request.Events(lambda line: say({"type": "text", "text": sent.named(line)}), progressed, stepped=stepped)
+    return request.Events(
+        lambda line: say({"type": "text", "text": sent.named(line)}),
+        lambda what, done: say_and_heed("progress", what=sent.named(what), done=done),
+        stepped=lambda step: say_and_heed("step", **_step(step, settings, terms)),
+    )
 
 
 def terms_of(evaluation: Evaluation) -> registry.TermSet:

@@ -194,8 +194,7 @@ def epd(arguments: list[str]) -> int:
     shared.add_evaluation(parser)
     shared.add_search(parser, movetime=shared.DEFAULT_POSITION_MS)
     args = parser.parse_args(arguments)
-    limits = shared.asked_limits(args)
-    limits = Limits(movetime=shared.DEFAULT_POSITION_MS) if limits == Limits() else limits
+    limits = shared.asked_limits(args, Limits(movetime=shared.DEFAULT_POSITION_MS))
     (tasks, faults), left_out = openings.read_tasks(args.file), sources.LeftOut()
     left_out.add(args.file, faults, "line")
     shared.say_left_out(left_out)

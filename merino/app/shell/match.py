@@ -1,7 +1,6 @@
 """The commands that play games, `merino match`, `gauntlet`, `round-robin` and `selfplay`, and their options."""
 
 import json
-import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -318,7 +317,7 @@ def ended(args: Namespace, interrupted: bool, fault: MatchError | None) -> int:
 def _show(args: Namespace, text: str, plain: object) -> None:
     """Print a result: as text, or as JSON, with the text on standard error unless it is to be quiet."""
     if not (args.json and args.quiet):
-        print(text, file=sys.stderr if args.json else sys.stdout)
+        shared.for_people(args.json)(text)
     if args.json:
         print(json.dumps(plain))
 

@@ -104,6 +104,8 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
 
 
 ENDINGS = (".png", ".svg")
+# Of lines in a picture, which the colour-blind tell apart, too.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 GREY = "#555555"
 SETTINGS = {
     "axes.spines.right": False,

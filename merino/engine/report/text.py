@@ -157,9 +157,7 @@ def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) ->
     ways = [way for way in ways if way != "attributed" or report.shared_cp is not None]
     parts = [f"{titles[way]}\n{_board({p.square: _cell(p, way) for p in report.pieces})}" for way in ways]
     if "attributed" in ways and report.shared_cp is not None:
-        white = sum(piece.attributed_cp or 0.0 for piece in report.pieces if piece.piece.isupper())
-        black = sum(piece.attributed_cp or 0.0 for piece in report.pieces if piece.piece.islower())
-        total = f"White's pieces {rounded(white)}, less Black's {rounded(-black)}"
+        total = _of_sides(report.pieces, "attributed")
         parts.append(f"{total}, shared {rounded(report.shared_cp, '+')}: sum {rounded(report.static.sum_cp, '+')}")
     return "\n\n".join(parts)
 
@@ -168,23 +166,25 @@ def render_shapley(report: PositionReport) -> str:
     """The board with the Shapley value of each piece for its owner, and how they add up to the score; "" without."""
     if report.shapley is None or report.baseline is None or report.score is None:
         return ""
-    values = {piece.square: (piece, piece.shapley_cp or 0.0) for piece in report.pieces}
     cells = {
-        square: f"{piece.piece} {rounded(owners(piece.piece, value), digits=0):>5}"
-        for square, (piece, value) in values.items()
+        piece.square: f"{piece.piece} {rounded(owners(piece.piece, piece.shapley_cp or 0.0), digits=0):>5}"
+        for piece in report.pieces
     }
     error = max((value.error for value in report.shapley.values()), default=0.0)
     how = f"standard error up to {error:.1f}" if error else "exact"
-    white, black = (
-        sum(value for piece, value in values.values() if piece.piece.isupper() == is_white)
-        for is_white in (True, False)
-    )
     return (
         f"Shapley: centipawns that the piece adds for its owner, on average over all orders of the pieces ({how})\n"
         f"{_board(cells)}\n"
-        f"White's pieces {rounded(white)}, less Black's {rounded(-black)}, "
+        f"{_of_sides(report.pieces, 'shapley')}, "
         f"without any {rounded(report.baseline, '+')}: score {rounded(report.score, '+', 0)}"
     )
+
+
+def _of_sides(pieces: Sequence[PieceReport], way: str) -> str:
+    """What the pieces of each side are worth together: "White's pieces 8.5, less Black's 7.0"."""
+    values = [(piece.piece.isupper(), getattr(piece, f"{way}_cp") or 0.0) for piece in pieces]
+    white, black = (sum(value for is_white, value in values if is_white == side) for side in (True, False))
+    return f"White's pieces {rounded(white)}, less Black's {rounded(-black)}"
 
 
 def render_piece(piece: PieceReport) -> str:

@@ -22,13 +22,11 @@ from merino.formats import packed, packed_files, sources
 from merino.lab.points import games, values
 from merino.study import accounts
 
-NAMES = ("pawn", "knight", "bishop", "rook", "queen")
 ALL = "all"  # phases together
 PHASES = {"opening": (21, 99), "middlegame": (9, 21), "endgame": (0, 9)}  # units of pieces, from and below
 MAX_POSITIONS = 2000  # positions
 MAX_FITTED = 200_000  # positions that an account is fitted to, evenly from a file
 MAX_WIDTH = 1000  # characters of a line of a net's card
-LETTERS = "PNBRQ"
 TEAM_44 = (1.00, 2.94, 3.13, 4.96, 9.87)  # the table of their report on a net that gives each piece a value
 
 
@@ -54,7 +52,7 @@ def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False
     units = np.repeat(np.bitwise_count(positions["pieces"]) @ packed_files.UNITS, counted.sum(axis=1))
     means = []
     for phase, (low, high) in {ALL: (0, 99), **PHASES}.items():
-        for kind, name in enumerate(NAMES):
+        for kind, name in enumerate(games.PIECE_NAMES):
             chosen = flat[(kinds == kind) & (units >= low) & (units < high)]
             if len(chosen):
                 means.append(PieceMean(name, phase, len(chosen), float(chosen.mean()), float(chosen.std())))
@@ -100,7 +98,7 @@ def run_net(arguments: Sequence[str]) -> int:
         rows |= {"as the net gives it": _in_pawns(own), "Team 44": list(TEAM_44)}
     if regression:
         rows["regression"] = list(regression.values())
-    print(f"\nin units of the mean pawn\n{'':<22}" + "".join(f"{letter:>8}" for letter in LETTERS))
+    print(f"\nin units of the mean pawn\n{'':<22}" + "".join(f"{letter:>8}" for letter in games.PIECES))
     for name, cells in rows.items():
         print(f"{name:<22}" + "".join(f"{'-' if value is None else f'{value:.2f}':>8}" for value in cells))
     return 0
@@ -120,14 +118,15 @@ def _by_regression(path: Path, left_out: sources.LeftOut) -> dict[str, float | N
     found, _ = values.values_of(games.sets_of([source], request)[0], request)
     if not found:
         raise sources.SourceError(f"'{path}' holds too few decided games for a regression")
-    return {letter: finite(value / 100) for letter, value in zip(LETTERS, found[0].fit.values.tolist(), strict=True)}
+    worth = zip(games.PIECES, found[0].fit.values.tolist(), strict=True)
+    return {letter: finite(value / 100) for letter, value in worth}
 
 
 def _in_pawns(means: Sequence[PieceMean]) -> list[float | None]:
     """The means over all phases in units of the pawn's, None for a piece that was on no board."""
     found = {mean.piece: mean.mean for mean in means if mean.phase == ALL}
-    pawn = found.get(NAMES[0])
-    return [found[name] / pawn if pawn and name in found else None for name in NAMES]
+    pawn = found.get(games.PIECE_NAMES[0])
+    return [found[name] / pawn if pawn and name in found else None for name in games.PIECE_NAMES]
 
 
 def _print_means(means: Sequence[PieceMean]) -> None:

@@ -1,7 +1,6 @@
 """`merino night`: generations of nets, each trained on games of the best one and proved by a match."""
 
 import json
-import sys
 from collections.abc import Sequence
 
 from merino.app.console import learning, shared
@@ -15,17 +14,13 @@ def run_night(words: Sequence[str]) -> int:
     parser = _parser()
     args = parser.parse_args(words)
     shared.check_will_end(parser, args, "generations")
-
-    def say(line: str) -> None:
-        print(line, file=sys.stderr if args.json else sys.stdout, flush=True)
-
     given = options.given(vars(args), night.NightPlan)
     given |= dict(zip(("elo0", "elo1"), args.sprt or (), strict=False))
     until = Until(args.hours, args.generations)
     folder = args.state or files.user_folder("data") / night.DEFAULT_FOLDER
     with (
         shared.keeping_work(),
-        learning.shown(say, args.quiet) as events,
+        learning.shown(shared.for_people(args.json), args.quiet) as events,
         shared.cluster_executor(args.cluster, events.say, work.Needs(("match",))) as executor,
     ):
         found = night.begin(folder, args.start, given, until, events, args.concurrency, executor)

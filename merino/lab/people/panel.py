@@ -6,7 +6,7 @@ one of their own.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -29,15 +29,16 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 def profile(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The profile of a `player` of games, as `merino profile --json` has it; what is left out is in sentences."""
-    most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
+    most, progressed = fields.number("positions", 1, MAX_CHOICES), partial(channel.progressed, say, stop)
     with _studying(fields, state, stop) as (path, _, judge):
-        found = profile_of(games_of_player(path, fields.text("player")), most, judge, partial(_progressed, say, stop))
+        player = games_of_player(path, fields.text("player"))
+        found = profile_of(player, most or MAX_CHOICES, judge, progressed)
     return {"type": "done", "profile": as_object(found) | {"left_out": "; ".join(found.left_out.lines())}}
 
 
 def practise(fields: Fields, state: ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
-    most, progressed = fields.number("most", 1, drill.MAX_EXERCISES), partial(_progressed, say, stop)
+    most, progressed = fields.number("most", 1, drill.MAX_EXERCISES), partial(channel.progressed, say, stop)
     with _studying(fields, state, stop) as (path, named, judge):
         player = games_of_player(path, fields.text("player"))
 
@@ -108,12 +109,6 @@ def _exercise(fields: Fields, state: ServerState) -> tuple[drill.Practice, drill
         if exercise.identity == wanted:
             return practice, exercise
     raise RequestError(f"there is no exercise '{wanted[:40]}'")
-
-
-def _progressed(say: Callable[[channel.Message], None], stop: channel.Stop, what: str, done: float) -> None:
-    say({"type": "progress", "what": what, "done": done})
-    if stop.is_set:
-        raise RequestError("stopped")
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """The panel of piece values: what pieces are worth in games that the page sends, which are not kept."""
 
+from functools import partial
+
 from merino.app.explorer import channel, games, state
 from merino.formats.sources import LeftOut
 from merino.lab.points.games import PointsRequest, read_source, sets_of
@@ -9,15 +11,9 @@ from merino.lab.points.values import values_of
 
 def points(fields: state.Fields, _: state.ServerState, say: channel.Say, stop: channel.Stop) -> channel.Message:
     """The values of the pieces in the games of one text or of several files, by regression."""
-
-    def show(_: str, done: float | None) -> None:
-        say({"type": "progress", "what": "Reading games", "done": done})
-        if stop.is_set:
-            raise state.RequestError("stopped")
-
     with games.sent_games(fields, joined=True) as sent:
-        request = PointsRequest()
-        source = read_source(sent.paths[0], request, show, left_out := LeftOut())
+        request, left_out, show = PointsRequest(), LeftOut(), partial(channel.progressed, say, stop)
+        source = read_source(sent.paths[0], request, lambda _, done: show("Reading games", done), left_out)
         say({"type": "progress", "what": "Fitting", "done": None})
         values = values_of(sets_of([source._replace(label=sent.title)], request)[0], request)[0]
     if not values:

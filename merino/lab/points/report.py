@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from merino.core.common import sealed, text
-from merino.core.common.text import GREY, aligned, rounded
+from merino.core.common.text import COLOURS, GREY, aligned, rounded
 from merino.lab.points import games, values
 from merino.match.statistics import wilson_interval
 
@@ -17,7 +17,6 @@ MAX_SETS = 6  # curves of a picture that can still be distinguished
 MIN_VECTORS = 30  # behind a point where several sets share the picture
 OTHER_ALPHAS = (0.1, 0.2)  # of the picture, for comparison: those of Medvedev's graph
 _DRAWS = {games.Draws.SKIP: "drawn games left out", games.Draws.HALF: "drawn games as half a point"}
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # also for the colour-blind
 _MIN_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
 
 
@@ -207,7 +206,7 @@ def draw(sets: Sequence[values.PointValues], ending: str) -> bytes:
         for alpha, dashes in zip(OTHER_ALPHAS if alone else (), ("--", "-."), strict=False):
             label = f"for comparison: alpha {alpha:g}"
             scores.plot(line, values.logistic(alpha, line), label=label, color=GREY, linewidth=1.1, linestyle=dashes)
-        for points, colour in zip(sets, _COLOURS, strict=False):
+        for points, colour in zip(sets, COLOURS, strict=False):
             graph, label = points.graph, f"{points.label}: alpha {points.graph.alpha:.3f}"
             scores.plot(line, graph.expected(line), color=colour, linewidth=1.8, alpha=0.85, label=label, zorder=2)
             shown = graph.counts >= (1 if alone else MIN_VECTORS)

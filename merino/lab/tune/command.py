@@ -4,7 +4,6 @@ import argparse
 import json
 import math
 import shlex
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -283,14 +282,9 @@ def _replay(args: argparse.Namespace) -> int:
     return 0
 
 
-def _say_of(args: argparse.Namespace) -> Say:
-    """What prints a line for people: with --json on standard error."""
-    return lambda line: print(line, flush=True, file=sys.stderr if args.json else sys.stdout)
-
-
 def _play(tune: Tune, path: Path, args: argparse.Namespace, left_out: LeftOut) -> int:
     """Play to the end or until Ctrl-C, and print the result so far, however the games ended; 130 after Ctrl-C."""
-    say = _say_of(args)
+    say = shared.for_people(args.json)
     remark, done = shared.unless_quiet(say, args.quiet), len(tune.done)
     if done:
         remark(f"Continuing after {done} of {counted(tune.configuration.pairs, 'pair')}.")
@@ -376,7 +370,7 @@ def _prove(
 
     Whether it was interrupted, and whether the tuned values are stronger, None if that is not decided.
     """
-    terms, say, proof = tuning.proof_terms(configuration, players), _say_of(args), tuning.PROOF
+    terms, say, proof = tuning.proof_terms(configuration, players), shared.for_people(args.json), tuning.PROOF
     with terminal.LivePrinter(shared.progress_stream(args.quiet)) as show:
         result = runner.run_match(terms, args.concurrency or work.cores(), proof, runner.MatchOutput(show), executor)
     say(report.live_line(result.tally, terms.games, None, proof))

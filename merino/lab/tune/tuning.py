@@ -25,7 +25,7 @@ import numpy as np
 
 from merino.core.common import files, sealed, work
 from merino.core.common.options import Option
-from merino.core.common.text import did_you_mean, load_matplotlib, rounded, saved
+from merino.core.common.text import COLOURS, GREY, did_you_mean, load_matplotlib, rounded, saved
 from merino.engine.search.parameters import parameters_for, tuned_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import default, from_identity
@@ -251,11 +251,9 @@ def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
             raise ValueError(f"it has {len(plus)} pairs and {len(results)} results of {configuration.pairs} pairs")
         tune.state = State(*(file[name] for name in State._fields))
         tune.random[:] = file["random"]
-    for index in range(len(plus)):
-        if index < len(results):
-            tune.done.append(PairResult(index + 1, plus[index], minus[index], float(results[index])))
-        else:
-            tune.waiting.append(PairResult(index + 1, plus[index], minus[index], math.nan))
+    known = [*results.tolist(), *[math.nan] * (len(plus) - len(results))]
+    made = [PairResult(number, *pair) for number, pair in enumerate(zip(plus, minus, known, strict=True), start=1)]
+    tune.done, tune.waiting = made[: len(results)], deque(made[len(results) :])
     return tune
 
 
@@ -543,10 +541,10 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
     figure = load_matplotlib()[0](figsize=(4 * min(_COLUMNS, len(rows)), 2.4 * lines + 0.6), layout="constrained")
     axes = figure.subplots(lines, min(_COLUMNS, len(rows)), squeeze=False, sharex=True).ravel()
     for index, row in enumerate(rows):
-        axes[index].plot(pairs, values[:, index], color="#0072b2")
+        axes[index].plot(pairs, values[:, index], color=COLOURS[0])
         low, high = values[:, index] - 2 * spreads[:, index], values[:, index] + 2 * spreads[:, index]
-        axes[index].fill_between(pairs, low, high, color="#0072b2", alpha=0.2, linewidth=0)  # nothing where unknown
-        axes[index].axhline(0, color="#555555", linewidth=0.8, linestyle=":")
+        axes[index].fill_between(pairs, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)  # nothing where unknown
+        axes[index].axhline(0, color=GREY, linewidth=0.8, linestyle=":")
         axes[index].set_title(f"{row.name} (c = {row.c_end:g})", fontsize=9, loc="left")
     for unused in axes[len(rows) :]:
         unused.set_visible(False)

@@ -4,7 +4,6 @@ import json
 import math
 import random
 from collections.abc import Callable
-from functools import cache
 
 import chess
 import numpy as np
@@ -30,7 +29,7 @@ from merino.eval.net import updates
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.network import Shape
 from merino.lab.nets.quantising import quantised
-from tests.boards import records
+from tests.boards import playouts, records
 from tests.material_family import MaterialEvaluation
 from tests.test_net import random_weights
 from tests.workers import worker_at
@@ -91,20 +90,9 @@ def from_scratch(family: Evaluation, board: chess.Board) -> float:
     return float(family.white_scores(parse_fen(board.fen()))[0])
 
 
-@cache
 def random_positions(count: int) -> list[chess.Board]:
     """Positions that are no check; treat them as read-only."""
-    rng, found = random.Random(1), []
-    while len(found) < count:
-        board = chess.Board(rng.choice(STARTS[:4]))
-        for _ in range(rng.randrange(60)):
-            moves = list(board.legal_moves)
-            if not moves:
-                break
-            board.push(rng.choice(moves))
-        if not board.is_check():
-            found.append(board)
-    return found
+    return [board for board in playouts(1, 2 * count) if not board.is_check()][:count]
 
 
 def test_colours_turned_turn_nothing_else(family: Evaluation) -> None:

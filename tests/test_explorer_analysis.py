@@ -267,7 +267,6 @@ def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None
 
 
 BOTVINNIK = "6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 w - - 0 28"  # - Capablanca, AVRO 1938, a move later
-QUIET = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 SAID, POINTED = "#verdict .said", "#panel-terms .pointed"
 
 
@@ -292,7 +291,7 @@ def test_sentences_of_the_terms_lead_to_the_score_and_to_each_term(page: Page) -
     assert page.text(POINTED).startswith("Pawn passed free max") and page.all("#panel-terms .detail .sum")
     press(page, "material ")
     page.until(lambda: page.text(POINTED).startswith("Material"))
-    page.open(at(QUIET))
+    page.open(at(MIDDLEGAME))
     press(page, "White is ahead by 0.60 pawns")
     page.until(lambda: page.text(POINTED) == "+60")
     assert violations(page, "#verdict", "#panel-terms") == []
@@ -316,7 +315,7 @@ def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) ->
 
 
 def test_threats_and_comparisons_unfold_what_proves_them(page: Page) -> None:
-    page.open(at(QUIET))
+    page.open(at(MIDDLEGAME))
     page.click("#threat")
     page.until(lambda: "as if it were the other side's turn" in page.text("#threat + .numbers"))
     page.until(lambda: page.all("#threat + .numbers svg.mini"))

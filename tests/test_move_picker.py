@@ -12,11 +12,10 @@ from merino.core.compiled import jit, memory
 from merino.engine.search import move_picker, parameters
 from merino.engine.search.history import HISTORY_BITS, quiet_history
 from merino.eval.families import default
-from tests.boards import playouts
+from tests.boards import KIWIPETE, playouts
 from tests.workers import worker_at
 
 MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"  # 218
-QUIET_AND_NOISY = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 
 @jit.entry
@@ -61,7 +60,7 @@ def _handed_out(records, hash_move, noisy_only, moves, scores):
         count += 1
 
 
-@pytest.mark.parametrize("fen", [MOST_MOVES, QUIET_AND_NOISY])
+@pytest.mark.parametrize("fen", [MOST_MOVES, KIWIPETE])
 def test_every_legal_move_is_handed_out_once_and_quiet_ones_by_score(fen: str) -> None:
     worker, draw = worker_at(game.Position(fen), default()), random.Random(7)
     history = worker.record[0]["butterfly_history"]
@@ -78,7 +77,7 @@ HASH_MOVES = [
     ("4kr2/8/8/8/8/8/8/4K2R w K - 0 1", "e1h1"),  # castling across a check
     ("4k3/8/8/3pP3/8/8/8/4K3 w - - 0 1", "e5d6"),  # en passant, too late
     ("4k3/P7/8/8/8/8/8/4K3 w - - 0 1", "a7a8"),  # a pawn on the last rank
-    (QUIET_AND_NOISY, "a6e2"),  # of the other side
+    (KIWIPETE, "a6e2"),  # of the other side
 ]
 
 

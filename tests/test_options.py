@@ -25,13 +25,12 @@ from merino.engine.uci.runtime import Runtime, free_megabytes
 from merino.eval import families
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, learned_k
 from merino.eval.outlook import expected_score, win_draw_loss
-from tests.boards import KIWIPETE
+from tests.boards import KIWIPETE, MATE_IN_ONE
 from tests.fake_tables import FakeTables
 from tests.syzygy_files import LOST, WON, constant_file
 from tests.uci_process import UciProcess, bestmove, field, infos, line_of
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
-MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
 ROOK_TO_TAKE = "3r3k/8/8/8/8/8/8/K2Q4 w - - 0 1"  # d1d8 leaves a queen against a king
 QUEEN_ENDING = "8/8/8/3k4/8/8/4Q3/K7 w - - 0 1"
 

@@ -48,11 +48,7 @@ def test_a_fen_of_four_fields_is_accepted(engine):
 def test_a_long_game_is_taken_within_20_ms(engine, plies):
     command = f"position startpos moves {' '.join((SHUFFLE.split() * 500)[:plies])}"
 
-    def seconds() -> float:
-        began = engine.send(command, "isready")
-        return engine.read_until("readyok")[-1].at - began
-
-    assert min(seconds() for _ in range(5)) < 0.020
+    assert min(engine.seconds(command, "isready", until="readyok") for _ in range(5)) < 0.020
 
 
 @pytest.mark.parametrize("plies", [3, 7, 295, 599, 1999])
@@ -98,8 +94,7 @@ def test_even_a_search_without_time_has_a_final_info_that_begins_with_its_move(e
 def test_stop_brings_one_bestmove_at_once(engine, go):
     engine.send(go)
     time.sleep(0.3)
-    sent = engine.send("stop")
-    assert engine.read_until("bestmove")[-1].at - sent < 0.1
+    assert engine.seconds("stop", until="bestmove") < 0.1
     assert engine.sync() == []
 
 
@@ -111,8 +106,7 @@ def test_stop_directly_after_go_is_not_lost(engine):
 def test_isready_is_answered_at_once_during_a_search(engine):
     engine.send("go infinite")
     time.sleep(0.2)
-    sent = engine.send("isready")
-    assert engine.read_until("readyok")[-1].at - sent < 0.05
+    assert engine.seconds("isready", until="readyok") < 0.05
     engine.ask("stop", until="bestmove")
 
 
@@ -151,16 +145,14 @@ def test_ponderhit_turns_the_search_to_its_limits(engine):
     engine.send("go ponder movetime 200")
     with pytest.raises(TimeoutError):
         engine.read_until("bestmove", 0.4)
-    sent = engine.send("ponderhit")
-    assert 0.1 < engine.read_until("bestmove")[-1].at - sent < 0.4
+    assert 0.1 < engine.seconds("ponderhit", until="bestmove") < 0.4
     assert engine.sync() == []
 
 
 def test_ponderhit_brings_the_move_of_a_finished_search_at_once(engine):
     engine.send("go ponder depth 2")
     time.sleep(0.1)
-    sent = engine.send("ponderhit")
-    assert engine.read_until("bestmove")[-1].at - sent < 0.1
+    assert engine.seconds("ponderhit", until="bestmove") < 0.1
 
 
 def test_a_position_sent_during_a_search_is_for_the_next_one(engine):
@@ -228,17 +220,13 @@ def test_every_limit_ends_with_a_move_in_time(engine, limits, side):
 
 
 def test_movetime_is_kept(engine):
-    sent = engine.send("go movetime 300")
-    assert 0.2 < engine.read_until("bestmove")[-1].at - sent < 0.4
+    assert 0.2 < engine.seconds("go movetime 300", until="bestmove") < 0.4
 
 
 @pytest.mark.parametrize("clock", ["wtime 60000 btime 60000", "wtime 60000 btime 60000 winc 5000 binc 5000"])
 def test_a_single_legal_move_is_played_at_once(engine, clock):
-    def seconds() -> float:
-        sent = engine.send("position fen 7k/8/8/8/8/8/1r6/K7 w - - 0 1", f"go {clock}")
-        return engine.read_until("bestmove")[-1].at - sent
-
-    assert min(seconds() for _ in range(3)) < 0.05
+    asked = "position fen 7k/8/8/8/8/8/1r6/K7 w - - 0 1", f"go {clock}"
+    assert min(engine.seconds(*asked, until="bestmove") for _ in range(3)) < 0.05
 
 
 @pytest.mark.parametrize("level", [0, 5, 19, 20])

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,9 +43,7 @@ class UciProcess:
     def __enter__(self) -> UciProcess:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
 
@@ -81,6 +78,11 @@ class UciProcess:
         while True:
             if match := re.fullmatch(pattern, self.read_until("")[-1].text):
                 return match
+
+    def seconds(self, *lines: str, until: str) -> float:
+        """The seconds from sending lines to the first line that begins with `until`."""
+        sent = self.send(*lines)
+        return self.read_until(until)[-1].at - sent
 
     def ask(self, *lines: str, until: str) -> list[str]:
         """Send lines and return what is said up to the line that begins with `until`."""

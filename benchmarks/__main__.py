@@ -51,7 +51,7 @@ from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
 from tests.uci_process import UciProcess
-from tools.feature_sets import SETS
+from tools.feature_sets import SETS, think
 
 OWN_GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 ROUNDS = 5
@@ -148,16 +148,10 @@ def evaluation(count: int = 4096, repeats: int = 20) -> None:
 
 def search(nodes: int = 100_000, movetime: int = 3000) -> None:
     """Nodes per second by evaluation and by threads, and the bench that commits name."""
-
-    def think(searcher: Searcher) -> None:
-        searcher.clear()
-        for fen in POSITIONS:
-            searcher.search(Position(fen), Limits(nodes=nodes))
-
-    millions = nodes * len(POSITIONS) / 1e6
-    works = [
-        Work(name, partial(think, Searcher(64, 1, load_evaluation(name))), millions, "M/s") for name in EVALUATIONS
-    ]
+    size, works = len(POSITIONS), list[Work]()
+    for name in EVALUATIONS:
+        run = partial(think, Searcher(64, 1, load_evaluation(name)), nodes, size)
+        works.append(Work(name, run, nodes * size / 1e6, "M/s"))
     measure(f"search, {nodes:,} nodes for each position of the bench", works)
     speeds = []
     for threads in (1, 2):
@@ -263,17 +257,13 @@ def uci(rounds: int = 50) -> None:
     with UciProcess() as engine:
         engine.ask("uci", "isready", until="readyok")
 
-        def wait(what: str, line: str, answer: str) -> None:
-            asked = time.perf_counter()
-            engine.send(line)
-            waits[what].append(engine.read_until(answer)[-1].at - asked)
-
         for _ in range(rounds):
             engine.send("go infinite")
             time.sleep(0.05)  # of search, before it is asked for something
-            wait("isready in a search", "isready", "readyok")
-            wait("stop to bestmove", "stop", "bestmove")
-            wait("a move without its search", "go depth 1 wtime 10000 btime 10000 winc 100 binc 100", "bestmove")
+            waits["isready in a search"].append(engine.seconds("isready", until="readyok"))
+            waits["stop to bestmove"].append(engine.seconds("stop", until="bestmove"))
+            go = "go depth 1 wtime 10000 btime 10000 winc 100 binc 100"
+            waits["a move without its search"].append(engine.seconds(go, until="bestmove"))
     for what, seconds in waits.items():
         line(what, 1000 * median(seconds), "ms", f"worst {1000 * max(seconds):.1f}")
 

@@ -4,16 +4,15 @@
 """
 
 import argparse
-import random
 import sys
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import chess
 
 from merino.core.board.fen import parse_fen
 from merino.core.board.perft import perft
+from tests.boards import playouts
 
 
 class Known(NamedTuple):
@@ -59,8 +58,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=960, help="seed of the random games (%(default)s)")
     parser.add_argument("--quick", action="store_const", const=QUICK, help=f"leave out counts above {QUICK:,}")
     arguments = parser.parse_args()
-    draw = random.Random(arguments.seed)
-    sys.exit(not (compare_with_published(arguments.quick) and compare_with_python_chess(arguments.games, draw)))
+    compared = compare_with_published(arguments.quick) and compare_with_python_chess(arguments.games, arguments.seed)
+    sys.exit(not compared)
 
 
 def compare_with_published(limit: int | None) -> bool:
@@ -76,30 +75,18 @@ def compare_with_published(limit: int | None) -> bool:
     return True
 
 
-def compare_with_python_chess(games: int, draw: random.Random) -> bool:
-    """Whether python-chess counts as we do, in `games` positions of standard chess and as many of Chess960."""
+def compare_with_python_chess(count: int, seed: int) -> bool:
+    """Whether python-chess counts as we do, in `count` positions of standard chess and as many of Chess960."""
     for name, chess960 in (("standard", False), ("Chess960", True)):
         start, total = time.perf_counter(), 0
-        for board in random_boards(games, draw, chess960):
+        for board in map(chess.Board.copy, playouts(seed, count, chess960, plies=60)):
             leaves = count_leaves(board, DEPTH_AGAINST_PYTHON_CHESS)
             if not _agrees(board.shredder_fen() if chess960 else board.fen(), DEPTH_AGAINST_PYTHON_CHESS, leaves):
                 return False
             total += leaves
         counted = f"as python-chess counts, {total:,} leaves in {time.perf_counter() - start:.0f} s"
-        print(f"{games} random {name} positions: {counted}", flush=True)
+        print(f"{count} random {name} positions: {counted}", flush=True)
     return True
-
-
-def random_boards(count: int, draw: random.Random, chess960: bool) -> Iterator[chess.Board]:
-    """Positions 1 to 60 plies into games of random moves; castling may come at any time."""
-    for _ in range(count):
-        board = chess.Board.from_chess960_pos(draw.randrange(960)) if chess960 else chess.Board()
-        for _ in range(draw.randint(1, 60)):
-            moves = list(board.legal_moves)
-            if not moves:
-                break
-            board.push(draw.choice(moves))
-        yield board
 
 
 def count_leaves(board: chess.Board, depth: int) -> int:

@@ -10,7 +10,7 @@ import pytest
 from merino.app.shell.cli import main
 from merino.match.config import TimeControl
 from tools import screen
-from tools.screen import Block, deals, effects, kept_blocks, play, read, round_of, subject, table
+from tools.screen import Block, Subject, deals, effects, kept_blocks, play, read, round_of, table
 
 SIXTY_NODES = TimeControl(nodes=60)
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
@@ -70,13 +70,13 @@ def test_a_block_is_the_match_of_the_command(capsys: pytest.CaptureFixture[str])
 def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):
     file = tmp_path / "x.blocks.jsonl"
     text = "razor_depth = [2, 3]\nsee_depth = [7, 8]\nsingular_depth = 7\n"
-    about = subject(*read(text), TimeControl(nodes=1000))
+    about = Subject(*read(text), TimeControl(nodes=1000)).as_json()
     assert kept_blocks(file, about) == []
     block = Block([True, False], [0, 1, 2, 1, 0])
     with file.open("a") as lines:
         lines.write(json.dumps(block._asdict()) + "\n")
     before = file.read_text()
-    assert kept_blocks(file, subject(*read(text + "# a remark\n"), TimeControl(nodes=1000))) == [block]
+    assert kept_blocks(file, Subject(*read(text + "# a remark\n"), TimeControl(nodes=1000)).as_json()) == [block]
     for other, nodes, changed in (
         (text.replace("3]", "4]"), 1000, "compared"),
         ("see_depth = [7, 8]\nrazor_depth = [2, 3]\nsingular_depth = 7\n", 1000, "compared"),
@@ -84,7 +84,7 @@ def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):
         (text, 2000, "nodes"),
     ):
         with pytest.raises(ValueError, match=rf"played with other numbers \({changed}\).* move that file away"):
-            kept_blocks(file, subject(*read(other), TimeControl(nodes=nodes)))
+            kept_blocks(file, Subject(*read(other), TimeControl(nodes=nodes)).as_json())
     assert file.read_text() == before
     file.write_text(json.dumps(block._asdict()) + "\n")  # without a line that says what it is about
     with pytest.raises(ValueError, match="compared, fixed, nodes"):

@@ -94,7 +94,7 @@ def command_options_table(parser: shared.Parser) -> str:
         shown = [action for action in group._group_actions if action.option_strings and action.dest != "help"]
         if shown := [action for action in shown if action.help not in (None, argparse.SUPPRESS)]:
             rows.append((f"*{group.title}*", ""))
-            rows += [(_code(formatter._format_action_invocation(a)), _cell(formatter._expand_help(a))) for a in shown]
+            rows += [(_code(formatter._format_action_invocation(a)), formatter._expand_help(a)) for a in shown]
     return markdown_table(("Option", "What it does"), rows)
 
 
@@ -111,7 +111,7 @@ def methods_table() -> str:
 
 def claims_table() -> str:
     """The kinds of claims, and what each asks of the board."""
-    return markdown_table(("Kind", "What must hold"), [(_code(kind), _cell(rule)) for kind, rule in rules().items()])
+    return markdown_table(("Kind", "What must hold"), [(_code(kind), rule) for kind, rule in rules().items()])
 
 
 def _weight(middlegame: float, endgame: float) -> str:
@@ -123,13 +123,7 @@ def _group(group: Group) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as code in a cell of a table."""
-    return f"`{_cell(text)}`"
-
-
-def _cell(text: str) -> str:
-    """Text in a cell of a table."""
-    return text.replace("|", "\\|")
+    return f"`{text}`"
 
 
 def _default(option: UciOption) -> str:

@@ -142,15 +142,15 @@ def _elo(nets: list[Network], base: list[Network], stems: list[str], control: Ti
 def _relative_speed(net: Network, base: Network) -> float:
     """The nodes that a search with one net makes in the CPU time of one with the other."""
     searchers = [Searcher(HASH_MB, evaluation=NetEvaluation(each, "net")) for each in (net, base)]
-    own, other = medians_in_turns([partial(cpu_seconds, partial(_search, each)) for each in searchers], TURNS)
+    own, other = medians_in_turns([partial(cpu_seconds, partial(think, each)) for each in searchers], TURNS)
     return other / own
 
 
-def _search(searcher: Searcher) -> None:
-    """Search some positions, a fixed number of nodes each."""
+def think(searcher: Searcher, nodes: int = NODES, positions: int = SEARCHED) -> None:
+    """Search so many positions of the bench, a fixed number of nodes each."""
     searcher.clear()
-    for fen in POSITIONS[:SEARCHED]:
-        searcher.search(Position(fen), Limits(nodes=NODES))
+    for fen in POSITIONS[:positions]:
+        searcher.search(Position(fen), Limits(nodes=nodes))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
@@ -107,14 +106,11 @@ def make_bundle(python: Path, wheel: Path, folder: Path) -> None:
 
 
 def pack(folder: Path, name: Path) -> list[Path]:
-    """Write the archives of a bundle, in which its folder is `merino`; their paths."""
-    paths = [name.with_name(f"{name.name}{ending}") for ending in (".zip", ".tar.zst")]
-    with zipfile.ZipFile(paths[0], "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, Path("merino") / path.relative_to(folder))
-    with writing_source(paths[1]) as file, tarfile.open(fileobj=file, mode="w|") as archive:
-        archive.add(folder, "merino")
-    return paths
+    """Write the archives of a bundle, which have its folder; their paths."""
+    zipped, packed = shutil.make_archive(str(name), "zip", folder.parent, folder.name), Path(f"{name}.tar.zst")
+    with writing_source(packed) as file, tarfile.open(fileobj=file, mode="w|") as archive:
+        archive.add(folder, folder.name)
+    return [Path(zipped), packed]
 
 
 def main() -> None:

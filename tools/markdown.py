@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_aligned: Sequence[int] = ()) -> str:
-    """A table in Markdown."""
+    """A table in Markdown, whose cells may have bars."""
     rules = ["---:" if column in right_aligned else "---" for column in range(len(head))]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
+    cells = ([cell.replace("|", "\\|") for cell in row] for row in (head, rules, *rows))
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
 def with_section(page: str, name: str, text: str) -> str:

@@ -25,7 +25,6 @@ import math
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from random import Random
@@ -102,13 +101,26 @@ def conditions_of(args: argparse.Namespace) -> tuple[TimeControl, tuple[str, ...
     return TimeControl(clock=Clock.read(args.tc)), (*words, f"nodestime={NODES_OF_A_MILLISECOND}")
 
 
-def subject(
-    compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], control: TimeControl, words: Sequence[str] = ()
-) -> dict[str, Any]:
-    """What blocks are about, as JSON holds it; those of two subjects say nothing together."""
-    about = {"compared": [[name, *values] for name, values in compared.items()], "fixed": dict(fixed)}
-    limits = {"nodes": control.nodes} if control.clock is None else {"clock": str(control.clock)}
-    return about | limits | ({"players": list(words)} if words else {})
+class Subject(NamedTuple):
+    """What blocks are about; those of two subjects say nothing together. See `read` and `conditions_of`."""
+
+    compared: Mapping[str, tuple[int, int]]
+    fixed: Mapping[str, int]
+    control: TimeControl
+    words: Sequence[str] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As the file of the blocks has it."""
+        about = {"compared": [[name, *values] for name, values in self.compared.items()], "fixed": dict(self.fixed)}
+        clock = self.control.clock
+        limits = {"nodes": self.control.nodes} if clock is None else {"clock": str(clock)}
+        return about | limits | ({"players": list(self.words)} if self.words else {})
+
+    def player(self, label: str, second: Sequence[bool]) -> str:
+        """A player of `merino match`."""
+        chosen = {name: values[which] for (name, values), which in zip(self.compared.items(), second, strict=True)}
+        numbers = (f"{name}={value}" for name, value in (dict(self.fixed) | chosen).items())
+        return ",".join([*numbers, *self.words, f"name={label}"])
 
 
 def kept_blocks(file: Path, about: Mapping[str, Any]) -> list[Block]:
@@ -124,18 +136,6 @@ def kept_blocks(file: Path, about: Mapping[str, Any]) -> list[Block]:
             "put them back, or move that file away to begin again"
         )
     return [Block(**json.loads(line)) for line in lines]
-
-
-def player(
-    label: str,
-    compared: Mapping[str, tuple[int, int]],
-    fixed: Mapping[str, int],
-    second: Sequence[bool],
-    words: Sequence[str] = (),
-) -> str:
-    """A player of `merino match`."""
-    chosen = {name: values[which] for (name, values), which in zip(compared.items(), second, strict=True)}
-    return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), *words, f"name={label}"])
 
 
 def play(players: tuple[str, str], second: list[bool], seed: int, games: int, control: TimeControl) -> Block:
@@ -174,18 +174,17 @@ def main() -> None:
     args = parser.parse_args()
     try:
         compared, fixed = read(args.file.read_text(encoding="utf-8"))
-        control, words = conditions_of(args)
+        subject = Subject(compared, fixed, *conditions_of(args))
         kept = args.file.with_suffix(".blocks.jsonl")
-        blocks = kept_blocks(kept, subject(compared, fixed, control, words))
+        blocks = kept_blocks(kept, subject.as_json())
     except (OSError, ValueError) as error:
         parser.error(f"{args.file}: {error}")
     dealt = enumerate(islice(deals(len(compared)), args.rounds * round_of(len(compared))), start=1)
-    of = partial(player, compared=compared, fixed=fixed, words=words)
     try:
         with kept.open("a") as file:
             for number, second in islice(dealt, len(blocks), None):
-                players = of("A", second=second), of("B", second=[not one for one in second])
-                blocks.append(play(players, second, number, args.games, control))
+                players = subject.player("A", second), subject.player("B", [not one for one in second])
+                blocks.append(play(players, second, number, args.games, subject.control))
                 print(json.dumps(blocks[-1]._asdict()), file=file, flush=True)
     except KeyboardInterrupt:
         print(file=sys.stderr)

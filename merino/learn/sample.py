@@ -232,18 +232,13 @@ def sample_of(
         k = target.k or _scale_of_scores(rows, is_validation)
         points = points_by_score(target, k)
     return Sample(
-        rows.features,
-        rows.stage,
-        rows.game,
-        rows.to_end,
-        rows.results,
-        rows.scores,
-        sample_weight.astype(np.float32),
-        is_validation.astype(np.bool_, copy=False),
-        np.float32(target.share) * rows.results,
-        points,
-        k,
-        cuts,
+        **vars(rows),
+        sample_weight=sample_weight.astype(np.float32),
+        is_validation=is_validation.astype(np.bool_, copy=False),
+        labels=np.float32(target.share) * rows.results,
+        points=points,
+        score_k=k,
+        cuts=cuts,
     )
 
 

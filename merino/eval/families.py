@@ -9,9 +9,18 @@ import numpy as np
 from merino.core.common import errors, files, text
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.linear import family, registry, sets
-from merino.eval.linear.weights import DEFAULT_FILE, ENDINGS, SHIPPED, active_file, reading, shipped, text_in
+from merino.eval.linear.weights import (
+    DEFAULT_FILE,
+    ENDINGS,
+    SHIPPED,
+    WeightsError,
+    active_file,
+    reason_of,
+    shipped,
+    text_in,
+)
 from merino.eval.net.family import NetEvaluation
-from merino.eval.net.file import begins_like_net, content_of, kind_of, net_in, network_of
+from merino.eval.net.file import begins_like_net, kind_of, net_in, network_of
 
 __all__ = ["DEFAULT_FILE", "active_file", "shipped"]  # what others define and is looked for here
 
@@ -25,8 +34,10 @@ class EvaluationFile(NamedTuple):
 
 def read_evaluation(path: Path) -> EvaluationFile:
     """Read the file of an evaluation; raises EvaluationError."""
-    with reading(path):
+    try:
         return EvaluationFile(path, files.read_user_file(path, kind_of))
+    except OSError as error:
+        raise WeightsError(f"cannot read weights file '{path}': {reason_of(error, path)}") from error
 
 
 def evaluation_in(file: EvaluationFile) -> Evaluation:
@@ -92,7 +103,10 @@ def find_net(name: str) -> Path:
 def read_net(name: str) -> EvaluationFile:
     """Read the net found by `find_net`; raises EvaluationError."""
     path = find_net(name)
-    return EvaluationFile(path, content_of(path))
+    try:
+        return EvaluationFile(path, files.read_user_file(path, files.NET))
+    except OSError as error:
+        raise EvaluationError(f"cannot read net '{path}': {error.strerror}") from error
 
 
 def own_names(*endings: str) -> list[str]:

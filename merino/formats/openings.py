@@ -19,8 +19,8 @@ from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
 from merino.core.board.movegen import count_legal
 from merino.core.board.position import is_insufficient_material
-from merino.core.common.errors import MerinoError, abridged, turning
-from merino.core.common.files import OPENINGS, reading, text_of, user_path
+from merino.core.common.errors import MerinoError, abridged
+from merino.core.common.files import OPENINGS, text_of, user_path
 from merino.core.compiled.jit import entry
 from merino.engine.notation.san import MoveRejected, read_move
 from merino.engine.tables.book import Book, BookError
@@ -66,11 +66,15 @@ class FileOpenings:
         """
         self._seed, self._plies, left_out = seed, plies, LeftOut() if left_out is None else left_out
         self._games: pgn_games.Games | None = None
-        with turning((BookError, SourceError), OpeningError), reading(OpeningError, f"openings '{path}'"):
+        try:
             path = user_path(path)
             ending = plain_name(path).suffix.lower()
             self._book = Book(path) if ending == ".bin" else None
             text = "" if self._book else read_text_file(path, OPENINGS)
+        except OSError as error:
+            raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
+        except (BookError, SourceError) as error:
+            raise OpeningError(str(error)) from error
         if ending == ".pgn":
             self._games, faults = _games_in(text)
             entries: list[Any] = list(range(len(self._games)))

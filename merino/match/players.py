@@ -140,8 +140,10 @@ Player = OwnPlayer | OtherPlayer
 
 def read_player(text: str) -> Player:
     """Read a player in any of FORMS; raises PlayerError."""
-    with errors.turning(ValueError, PlayerError, f"player '{text}': "):
+    try:
         return _read(text)
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {error}") from error
 
 
 def _read(text: str) -> Player:
@@ -254,8 +256,10 @@ def _is_file_named(name: str) -> bool:
 
 
 def _whole(name: str, value: str) -> int:
-    with errors.turning(ValueError, ValueError, f"{name} = "):
+    try:
         return errors.whole_in(value)
+    except ValueError as error:
+        raise ValueError(f"{name} = {error}") from error
 
 
 def needs_of(players: Iterable[Player]) -> work.Needs:

@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -179,7 +181,7 @@ def _chosen_terms(text: str, terms: registry.TermSet, parser: shared.Parser) -> 
 def run_learn(arguments: Sequence[str]) -> int:
     """The command `learn`: 0 whatever the verdict on the new weights, 130 after Ctrl-C; raises MerinoError."""
     args = read_arguments(arguments)
-    result = carry_out(args, shared.for_people(args.as_json))
+    result = carry_out(args, partial(print, file=sys.stderr if args.as_json else sys.stdout, flush=True))
     return interrupt.INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
 
 
@@ -246,7 +248,7 @@ def shown(
 
 def run_improve(words: Sequence[str]) -> int:
     """The command `improve`: 0, or 130 after Ctrl-C; raises MerinoError."""
-    parser, say = improve_parser(), shared.for_people(is_json=False)
+    parser, say = improve_parser(), partial(print, flush=True)
     args = parser.parse_args(list(words))
     shared.check_will_end(parser, args, "rounds")
     if args.of_set is not None and args.weights is not None:

@@ -37,8 +37,10 @@ def dispatch(session: Session, line: str) -> int | None:
         if entry is None and _played(session, line.strip()):
             return None
         entry = entry or _abbreviated(session, word)
-        with errors.turning(command.UsageError, command.CommandError, after=f". Usage: {entry.usage}"):
+        try:
             return entry.run(session, rest[0] if rest else "")
+        except command.UsageError as error:
+            raise command.CommandError(f"{error}. Usage: {entry.usage}") from error
     except errors.MerinoError as error:
         session.say_wrapped(_sentence(str(error)))
     except SystemExit:  # the way of argparse after its help

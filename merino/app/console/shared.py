@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from merino.core.common import command, files, options
-from merino.core.common.errors import number_in, turning
+from merino.core.common.errors import number_in
 from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
@@ -152,8 +152,10 @@ def of(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """A type of option: what `read` makes of a text; its ValueError says what is wrong."""
 
     def parse(text: str) -> Any:
-        with turning(ValueError, argparse.ArgumentTypeError):
+        try:
             return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
 
     return parse
 

@@ -1,6 +1,7 @@
 """The commands that play games, `merino match`, `gauntlet`, `round-robin` and `selfplay`, and their options."""
 
 import json
+import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from merino.app.console import shared
-from merino.core.common import command, errors, files, interrupt, options, terminal, work
+from merino.core.common import command, files, interrupt, options, terminal, work
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.families import load_chosen
 from merino.match import report, runner, statistics
@@ -73,8 +74,10 @@ def _test(args: Namespace) -> statistics.Sprt | None:
     if args.sprt is None:
         return None
     elo0, elo1 = args.sprt
-    with errors.turning(ValueError, command.UsageError, "--sprt: "):
+    try:
         return statistics.Sprt(elo0, elo1, args.alpha, args.beta, statistics.Model(args.model))
+    except ValueError as error:
+        raise command.UsageError(f"--sprt: {error}") from error
 
 
 def run_gauntlet(words: Sequence[str]) -> int:
@@ -262,7 +265,7 @@ def read_config(args: Namespace, players: tuple[Player, Player]) -> MatchConfig:
 def adjudication_of(args: Namespace) -> Adjudication:
     """The rules by which games end early; raises MatchUsageError."""
     win, draw = args.resign or {}, getattr(args, "draw", None) or {}
-    with errors.turning(ValueError, MatchUsageError, "--resign: "):
+    try:
         return Adjudication(
             win_score=win.get("score", 0),
             win_moves=win.get("movecount", 0),
@@ -271,6 +274,8 @@ def adjudication_of(args: Namespace) -> Adjudication:
             draw_from=draw.get("movenumber", 0),
             longest=getattr(args, "longest", None) or MAX_PLIES,
         )
+    except ValueError as error:
+        raise MatchUsageError(f"--resign: {error}") from error
 
 
 def play(
@@ -317,7 +322,7 @@ def ended(args: Namespace, interrupted: bool, fault: MatchError | None) -> int:
 def _show(args: Namespace, text: str, plain: object) -> None:
     """Print a result: as text, or as JSON, with the text on standard error unless it is to be quiet."""
     if not (args.json and args.quiet):
-        shared.for_people(args.json)(text)
+        print(text, file=sys.stderr if args.json else sys.stdout)
     if args.json:
         print(json.dumps(plain))
 

@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 
-from merino.core.common.errors import MerinoError, turning
+from merino.core.common.errors import MerinoError
 
 if sys.platform == "win32":
     import msvcrt
@@ -597,8 +597,11 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
 def held_or(kind: type[MerinoError], path: Path) -> Iterator[None]:
     """Hold a file as `held` does; it is an error of this kind that somebody else has it, or that it cannot be held."""
     with ExitStack() as stack:
-        with turning(FileInUseError, kind), writing(kind, path):
-            stack.enter_context(held(path))
+        try:
+            with writing(kind, path):
+                stack.enter_context(held(path))
+        except FileInUseError as error:
+            raise kind(str(error)) from error
         yield
 
 

@@ -17,7 +17,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from merino.core.common.errors import choice, instance, number_in, real_number, turning, whole_in, whole_number
+from merino.core.common.errors import choice, instance, number_in, real_number, whole_in, whole_number
 
 MOST = 10**9  # of a number without another bound
 
@@ -64,9 +64,11 @@ class OptionField(NamedTuple):
         option, is_whole = self.option, self.kind is int
         if option.none and text == option.none:
             return None
-        with turning(ValueError, argparse.ArgumentTypeError):
+        try:
             if option.read is not None or self.kind is str:
                 return option.read(text) if option.read is not None else text
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
         try:
             value = whole_in(text) if is_whole else number_in(text)
         except ValueError:

@@ -27,7 +27,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from merino.core.common.errors import choice, instance, turning
+from merino.core.common.errors import choice, instance
 
 _ESCAPED_HALF = r"\\u[dD][89a-fA-F]"  # half of a character that UTF-16 writes as two
 _HALF = re.compile("[\ud800-\udfff]")
@@ -88,8 +88,10 @@ def as_json(values: Mapping[str, Any], indent: int | None = None) -> bytes:
 
 def from_json(content: bytes, name: str) -> dict[str, Any]:
     """What `as_json` was given, read from the file called `name`; raises DamageError, also for what is no object."""
-    with turning(ValueError, DamageError, "it is not JSON: "):
+    try:
         values = parsed(content)
+    except ValueError as error:
+        raise DamageError(f"it is not JSON: {error}") from error
     if not isinstance(values, dict):
         raise DamageError("it is not a JSON object")
     return check(values, name)

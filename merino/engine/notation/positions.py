@@ -13,7 +13,6 @@ import chess
 
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import START_NAME, IllegalMoveError, Position
-from merino.core.common.errors import turning
 
 _SLASHES = 7
 _FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
@@ -38,8 +37,10 @@ class Given(NamedTuple):
     def position(self) -> Position:
         """The position after the moves; raises FenError, also for a move."""
         found = Position(self.fen)
-        with turning(IllegalMoveError, FenError):
+        try:
             found.push_all(self.moves)
+        except IllegalMoveError as error:
+            raise FenError(f"{error}") from error
         return found
 
 

@@ -12,7 +12,6 @@ working directory: a GUI starts engines anywhere.
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -64,8 +63,10 @@ def active_file(asked_for: str | None = None, *endings: str) -> Path:
     """
     name = asked_for or os.environ.get(ENVIRONMENT_VARIABLE)
     if name:
-        with files.reading(WeightsError, f"'{name}'"):
+        try:
             path = files.user_path(name)
+        except OSError as error:
+            raise WeightsError(f"cannot read '{name}': {error.strerror}") from error
         return files.first_there((path,)) or shipped(name, *(endings or ENDINGS[:1])) or path
     own = own_file()
     return own if files.is_there(own) else DEFAULT_FILE
@@ -135,8 +136,10 @@ def set_in(text: str, source: str) -> TermSet:
             continue
         if found is not None or len(words) != 2:
             raise WeightsError(f"{where}: expected one line '{SET_WORD} NAME', found {line.strip()[:60]!r}")
-        with errors.turning(TermSetError, WeightsError, f"{where}: "):
+        try:
             found = set_named(words[1])
+        except TermSetError as error:
+            raise WeightsError(f"{where}: {error}") from error
     return TERMS if found is None else found
 
 
@@ -184,25 +187,25 @@ def note_of_k(k: float) -> str:
     return f"K {k:.1f}" if k >= 1 else f"K {k:.4f}"
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Make it a WeightsError that this file cannot be read, with a file that may have been meant if it is not there."""
-    try:
-        yield
-    except OSError as error:
-        hint = did_you_mean(path.name, names_like(path)) if isinstance(error, FileNotFoundError) else ""
-        raise WeightsError(f"cannot read weights file '{path}': {error.strerror}{hint}") from error
-
-
 def _text(path: Path) -> str:
-    with reading(path):
+    try:
         return files.read_user_text(path, files.WEIGHTS)
+    except OSError as error:
+        raise WeightsError(f"cannot read weights file '{path}': {reason_of(error, path)}") from error
 
 
 def text_in(content: bytes, path: Path) -> str:
     """The text of the content of the weights file `path`; raises WeightsError."""
-    with reading(path):
+    try:
         return files.text_of(content, path)
+    except OSError as error:
+        raise WeightsError(f"cannot read weights file '{path}': {error.strerror}") from error
+
+
+def reason_of(error: OSError, path: Path) -> str:
+    """Why a file of an evaluation cannot be read, with a file that may have been meant."""
+    hint = did_you_mean(path.name, names_like(path)) if isinstance(error, FileNotFoundError) else ""
+    return f"{error.strerror}{hint}"
 
 
 def names_like(path: Path) -> list[str]:
@@ -216,8 +219,10 @@ def names_like(path: Path) -> list[str]:
 
 
 def _number(text: str, where: str) -> float:
-    with errors.turning(ValueError, WeightsError, f"{where}: "):
+    try:
         return errors.number_in(text)
+    except ValueError as error:
+        raise WeightsError(f"{where}: {error}") from error
 
 
 def file_of(terms: TermSet) -> Path:

@@ -102,21 +102,21 @@ def _header_of(network: Network) -> dict[str, Any]:
     return header
 
 
-def content_of(path: Path) -> bytes:
-    """The content of the file of a net; raises NetError."""
-    with files.reading(NetError, f"net '{path}'"):
-        return files.read_user_file(path, files.NET)
-
-
 def load_net(path: Path) -> Network:
     """The net in a file; raises NetError."""
-    return net_in(content_of(path), path)
+    try:
+        content = files.read_user_file(path, files.NET)
+    except OSError as error:
+        raise NetError(f"cannot read net '{path}': {error.strerror}") from error
+    return net_in(content, path)
 
 
 def net_in(content: bytes, path: Path) -> Network:
     """The net of the content of the file `path`; raises NetError, which names the file."""
-    with errors.turning(evaluation.EvaluationError, NetError, f"'{path}' is not a usable net: "):
+    try:
         return read_net(content, str(path))
+    except evaluation.EvaluationError as error:
+        raise NetError(f"'{path}' is not a usable net: {error}") from error
 
 
 def read_net(content: bytes, name: str | None = None) -> Network:
@@ -139,9 +139,11 @@ def _ours(content: bytes, name: str | None) -> Network:
     wanted = at + 2 * sum(prod(size) for size in sizes.values())
     if len(content) != wanted:
         raise NetError(f"it has {len(content)} bytes, but {shape} needs {wanted}")
-    with errors.turning(DamageError, NetError):
+    try:
         if name is not None:
             check(header, name, memoryview(content)[at:])
+    except DamageError as error:
+        raise NetError(str(error)) from error
     weights = {}
     for layer, size in sizes.items():
         weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
@@ -221,8 +223,10 @@ def as_text(network: Network) -> str:
 
 def network_of(text: str) -> Network:
     """The net of a text from `as_text`; raises NetError."""
-    with errors.turning(ValueError, NetError, "an identity of a net cannot be read: "):
+    try:
         return read_net(base64.b64decode(text, validate=True))
+    except ValueError as error:
+        raise NetError(f"an identity of a net cannot be read: {error}") from error
 
 
 def digest(network: Network) -> str:

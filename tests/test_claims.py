@@ -253,6 +253,10 @@ EXCHANGING = "3rk3/8/4p3/3n4/8/2N5/6PP/6K1 w - - 0 1"
             "reply overlooked: Kf7 allows 2.Nxd5, which exchanges knights and is better than any other reply by 1.00 "
             "(2. Nxd5 exd5)",
         ),
+        (
+            EXCHANGING.replace(" w ", " b "), "Kf7", ("Kf8 Nxd5", 0), ("Nxd5 exd5", 100),
+            "only move missed: 1...Kf8 is better than any other move by 1.00 (1...Kf8)",
+        ),
         ("3r2k1/3r4/8/8/8/8/p2R2PP/3R2K1 w - - 0 1", "Rxd7", ("Rxa2 Kf8", 100), ("Rxd7 Rxd7", 0), None),
     ],
 )  # fmt: skip
@@ -278,12 +282,27 @@ def test_an_exchange_is_of_men_of_the_same_worth_on_one_square(fen, moves, is_on
 
 def test_what_a_move_does_is_said_and_no_more():
     for fen, moves, text, false in DEEDS:
-        board, line = chess.Board(fen), [chess.Move.from_uci(move) for move in moves.split()]
-        assert text.partition(" ")[2] in tactics.does(board, line), text
+        board = chess.Board(fen)
+        deeds = tactics.does(board, chess.Move.from_uci(moves.split()[0]), board)
+        assert text.partition(" ")[2] in deeds, text
         for others, said in false:
             line = [chess.Move.from_uci(move) for move in others.split()]
             if tactics.is_exchange(board, line) or not board.is_capture(line[0]):  # of nothing else it is asked
-                assert said.partition(" ")[2] not in tactics.does(board, line), said
+                assert said.partition(" ")[2] not in tactics.does(board, line[0], board), said
+
+
+def test_a_move_saves_what_would_hang_without_it():
+    board = chess.Board("6k1/6pp/8/3p4/4N3/8/6PP/6K1 w - - 0 1")
+    without = chess.Board("6k1/6pp/8/8/4N3/8/6PP/6K1 b - - 0 1")
+    move = board.parse_san("Ng5")
+    assert list(tactics.does(board, move, board)) == ["saves the knight on e4"]
+    assert list(tactics.does(board, move, without)) == []
+
+
+def test_a_repetition_is_a_draw_only_where_all_its_moves_give_check():
+    perpetual = course("7k/8/8/8/8/8/q7/5R1K w - - 0 1", "Rf8+ Kg7 Rf7+ Kh8 Rf8+ Kg7")
+    assert perpetual.draw == "repetition"
+    assert course("6k1/8/8/8/8/8/8/R5K1 w - - 0 1", "Rb1 Kf7 Ra1 Kg8").draw is None
 
 
 THREATENED = "4k3/8/8/3n4/8/8/5PPP/R5K1 w - - 0 1"

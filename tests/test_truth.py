@@ -292,6 +292,10 @@ FALSE = {
     "an only move by another piece": made("only move", pieces="Pg2 ra8"),
     "an only move compared with itself": made("only move", other="d5c7"),
     "nothing is repeated": made("repetition", line="h5e8 g8h7 e8h5", text="the queen draws by perpetual check"),
+    "repeated without a check": made(
+        "repetition", fen="6k1/8/8/8/8/8/8/R5K1 w - - 0 1", line="a1b1 g8f7 b1a1 f7g8", pieces="Ra1",
+        text="1.Rb1 draws by repetition"
+    ),
     "repeated before the end": made(
         "repetition", line="h5e8 g8h7 e8h5 h7g8 h5d5", text="the queen draws by perpetual check"
     ),
@@ -367,8 +371,7 @@ FALSE_BY_SEARCH = {
         text="1.Ra5 wins a knight: the knight on d5"
     ),
     "the perpetual can be declined": made(
-        "repetition", fen="6k1/5ppp/8/8/8/8/qr3PPP/5QK1 w - - 0 1", line="f1d1 g8f8 d1f1 f8g8", pieces="Qf1",
-        text="the queen draws by repetition"
+        "repetition", fen="6k1/6p1/r7/7Q/8/8/1q4r1/7K w - - 0 1"
     ),
     "a pin that is lifted": made(
         "pin", fen="6k1/6pp/4r3/8/8/8/5PPP/5BK1 b - - 0 1", line="e6e1 g1h1 e1f1", pieces="re6 Bf1 Kg1",

@@ -151,11 +151,14 @@ class Prover:
         The move takes nothing, or exchanges men of the same worth, but does not take back.
         """
         is_reply, board = course is not best, course.boards[0]
+        without = best if is_reply else whole
         others = [move for move in course.start.legal_moves if move not in course.moves[:1]]
         if not course.moves or not others or course.score.mate is not None:
             return None
         if board.is_capture(course.made[0]) and not (
-            tactics.is_exchange(board, course.made) and (not is_reply or whole.lead(1) == 0)
+            tactics.is_exchange(board, course.made)
+            and course.moves[0] not in without.moves
+            and (not is_reply or whole.lead(1) == 0)
         ):
             return None
         if is_reply and board.is_check():
@@ -173,7 +176,8 @@ class Prover:
                 return None
         targets = tactics.attacked(course.boards[1], course.made[0].to_square)
         named = [(board, square) for square in (course.made[0].from_square, *targets)]
-        does = "".join(f"{deed} and " for deed in islice(tactics.does(board, course.made), DEEDS_NAMED))
+        deeds = tactics.does(board, course.made[0], without.boards[1])
+        does = "".join(f"{deed} and " for deed in islice(deeds, DEEDS_NAMED))
         by = f"is better than any other {'reply' if is_reply else 'move'} by {(score - second.score) / 100:.2f}"
         said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
         seen, other = (second.score, score), (course.start.uci(second.pv[0]),)
@@ -274,7 +278,7 @@ class Prover:
         return self._claim("mate", course.side, whole, len(moves), text, (course.score, MATE_SCORE))
 
     def _draw(self, course: Course) -> schema.ClaimReport | None:
-        """The line ends in this draw within 8 plies, and its score is 0.00."""
+        """The line ends in this draw within 8 plies, a repetition by checks alone, and its score is 0.00."""
         kind = course.score == 0 and course.draw
         if not kind or len(course.moves) > LONGEST_DRAW:
             return None

@@ -137,9 +137,11 @@ class Course:
 
     @property
     def draw(self) -> str | None:
-        """The kind of draw, by the rules, that it ends in; None if it does not."""
+        """The kind of draw, by the rules, that it ends in; None if it does not: a repetition only by checks."""
         last, *earlier = (board.epd() for board in reversed(self.boards))
-        return tactics.drawing(self.boards[-1]) or ("repetition" if last in earlier else None)
+        between = self.boards[-1 - earlier.index(last) :] if last in earlier else []
+        checks = [board.is_check() for board in between if board.turn != self.side]
+        return tactics.drawing(self.boards[-1]) or ("repetition" if checks and all(checks) else None)
 
     def text(self, plies: int) -> str:
         """So many of its moves with their numbers."""

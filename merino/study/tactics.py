@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import chess
 
@@ -167,13 +168,13 @@ def worth_attacking(board: chess.Board, square: chess.Square) -> list[chess.Squa
     ]
 
 
-def does(board: chess.Board, line: Sequence[chess.Move]) -> Iterator[str]:
-    """What the first move of a line does by itself, the most forcing first: "attacks the queen on d8".
+def does(board: chess.Board, move: chess.Move, without: chess.Board) -> Iterator[str]:
+    """What a move does by itself, the most forcing first: "attacks the queen on d8".
 
-    It exchanges, threatens mate or stops it, pins, attacks, saves a man or guards one, blocks a passed pawn or advances
-    one. Of a capture that is no exchange of equals in the line nothing is said.
+    It exchanges, if it takes anything, threatens mate or stops it, pins, attacks, blocks a passed pawn or advances one;
+    it saves or guards what hangs on a board `without` it, too.
     """
-    move, side, after = line[0], board.turn, board.copy(stack=False)
+    side, after = board.turn, board.copy(stack=False)
     after.push(move)
     at, stood = move.to_square, move.from_square
     if taken := board.piece_type_at(at):
@@ -189,8 +190,12 @@ def does(board: chess.Board, line: Sequence[chess.Move]) -> Iterator[str]:
             yield f"pins the {piece_name(after, front)} to the {piece_name(after, behind)}"
     if targets := attacked(after, at):
         yield f"attacks the {' and the '.join(piece_name(after, target) for target in targets)}"
-    own_men = (square for square in board.piece_map() if board.color_at(square) == side and is_hanging(board, square))
-    for square in sorted(own_men, key=lambda square: -worth_at(board, square)):
+    hanging = [
+        square
+        for square, piece in board.piece_map().items()
+        if piece.color == side and piece == without.piece_at(square) and is_hanging(board, square)
+    ]
+    for square in sorted(filter(partial(is_hanging, without), hanging), key=lambda square: -worth_at(board, square)):
         verb, now = ("saves", at) if square == stood else ("guards", square)
         if (now == at or now in after.attacks(at)) and not is_hanging(after, now):
             yield f"{verb} the {piece_name(board, square)}"
@@ -286,7 +291,7 @@ def discovered_by(before: chess.Board, move: chess.Move) -> list[tuple[chess.Squ
 
 # How games are drawn by the rules, each with what the last move does.
 DRAWS = {
-    "repetition": "draws by repetition",
+    "repetition": "draws by perpetual check",
     "stalemate": "stalemates",
     "too little material": "leaves too little material to win",
     "fifty moves": "draws by the fifty-move rule",

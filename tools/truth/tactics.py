@@ -258,9 +258,11 @@ def trapped(claim: Claim) -> None:
 
 
 def repetition(claim: Claim) -> None:
-    """The last position of the line has occurred in it before."""
+    """The last position of the line has occurred in it before, and since then `side` has given check by each move."""
     keys = [(board.board_fen(), board.turn, board.clean_castling_rights()) for board in claim.boards]
     need(keys[-1] in keys[:-1], "the line repeats no position at its end")
+    since = [board for board in claim.boards[keys.index(keys[-1]) + 1 :] if board.turn != claim.side]
+    need(all(board.is_check() for board in since), "it repeats without a check")
 
 
 def ends_by(is_end: Callable[[chess.Board], bool]) -> Callable[[Claim], None]:

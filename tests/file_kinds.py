@@ -40,7 +40,7 @@ from merino.engine.search.strength import at_elo
 from merino.engine.tables.book import Book, BookError
 from merino.eval.families import default, load
 from merino.eval.linear import family, registry
-from merino.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
+from merino.eval.linear.weights import DEFAULT_FILE, defaults, k_in, rewrite
 from merino.eval.linear.weights import load as load_weights
 from merino.eval.net.file import ALIGNMENT, MAGIC, as_bytes
 from merino.eval.net.network import QA, QB, Shape
@@ -243,8 +243,8 @@ def _evaluation(path: Path) -> object:
 
 
 def _weights(path: Path) -> object:
-    weights = load_weights(path)
-    return weights, learned_k(path), rewrite(path.read_bytes().decode(), weights, ["new"])
+    weights, text = load_weights(path), path.read_bytes().decode()
+    return weights, k_in(text, str(path)), rewrite(text, weights, ["new"])
 
 
 @cache

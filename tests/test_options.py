@@ -23,7 +23,7 @@ from merino.engine.uci import execute, options, output, session
 from merino.engine.uci import go as clocks
 from merino.engine.uci.runtime import Runtime, free_megabytes
 from merino.eval import families
-from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, learned_k
+from merino.eval.linear.weights import SHIPPED
 from merino.eval.outlook import expected_score, win_draw_loss
 from tests.boards import KIWIPETE, MATE_IN_ONE
 from tests.fake_tables import FakeTables
@@ -138,7 +138,7 @@ def test_wdl_follows_the_score_when_asked_for(talk):
     *infos, _ = talk.say("setoption name UCI_ShowWDL value true", "go depth 3")
     for line in infos:
         cp, *wdl = map(int, re.findall(r"score cp (-?\d+) wdl (\d+) (\d+) (\d+) nodes", line)[0])
-        assert tuple(wdl) == win_draw_loss(expected_score(cp, learned_k(DEFAULT_FILE)))
+        assert tuple(wdl) == win_draw_loss(expected_score(cp, families.default().k))
 
 
 @pytest.mark.parametrize(("fen", "wdl"), [(MATE_IN_ONE, "1000 0 0"), (MATED, "0 0 1000")])

@@ -13,7 +13,7 @@ from merino.engine.report.text import render
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import from_identity, load_evaluation
 from merino.eval.linear.compiled import features_of, scores_of, stages_of, white_scores_of
-from merino.eval.linear.family import LinearEvaluation, render_terms
+from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import as_mapping, load, parse, rewrite, save
@@ -117,15 +117,16 @@ def test_a_change_by_a_capture_counts_the_change_of_stage() -> None:
 
 def test_the_table_of_terms_shows_both_values() -> None:
     weights = with_values(one_phase(), {"KnightOutpost_mg": 33, "KnightOutpost_eg": -7}, TERMS)
-    row = next(line for line in render_terms(weights).splitlines() if "KnightOutpost" in line)
+    rows = LinearEvaluation(weights).describe().splitlines()
+    row = next(line for line in rows if "KnightOutpost" in line)
     assert row.split()[2:4] == ["33", "-7"]
-    assert max(map(len, render_terms(weights).splitlines())) <= 80
+    assert max(map(len, rows)) <= 80
 
 
 def test_the_table_of_terms_shows_no_negative_zero() -> None:
     for values, heard in (((-0.0, 0.0), ["0"]), ((-0.0, 5), ["0", "5"]), ((5, -0.0), ["5", "0"])):
         named = dict(zip(("KnightOutpost_mg", "KnightOutpost_eg"), values, strict=True))
-        rows = render_terms(with_values(one_phase(), named, TERMS)).splitlines()
+        rows = LinearEvaluation(with_values(one_phase(), named, TERMS)).describe().splitlines()
         row = next(line for line in rows if "KnightOutpost" in line).split()
         assert row[2 : 2 + len(heard)] == heard
 

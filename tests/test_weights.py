@@ -50,13 +50,11 @@ def test_what_is_written_is_read_back(tmp_path):
 
 
 def test_k_is_read_from_the_comment_in_which_the_learner_notes_it(tmp_path):
-    assert (
-        weights_files.learned_k(write(tmp_path, f"# Learned by Merino\n# terms 6..27, seed 2015, K 187.3\n{TEXT}"))
-        == 187.3
-    )
-    assert weights_files.learned_k(write(tmp_path, TEXT)) == outlook.DEFAULT_K
+    noted = write(tmp_path, f"# Learned by Merino\n# terms 6..27, seed 2015, K 187.3\n{TEXT}")
+    assert families.load_evaluation(noted).k == 187.3
+    assert families.load_evaluation(write(tmp_path, TEXT)).k == outlook.DEFAULT_K
     with pytest.raises(weights_files.WeightsError, match="not above 0"):
-        weights_files.learned_k(write(tmp_path, f"# K 0\n{TEXT}"))
+        families.load_evaluation(write(tmp_path, f"# K 0\n{TEXT}"))
 
 
 @pytest.mark.parametrize("origin", ["Exported by Merino", weights_files.SAVED])

@@ -177,9 +177,8 @@ def loss(fields: Fields, state: ServerState) -> Message:
     before = after.copy()
     move = before.pop()
     with state.judging(fields) as judging:
-        better, own = (
-            _verdict_in(each, fields.part(name), judging) for each, name in ((before, "before"), (after, "after"))
-        )
+        better = _verdict_in(before, fields.part("before"), judging)
+        own = _verdict_in(after, fields.part("after"), judging)
         lost = annotation.loss_of(before, move, better, own, judging)
     grade = annotation.grade_of(lost)
     return {"loss": lost, "grade": grade and asdict(grade)}

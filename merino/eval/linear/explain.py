@@ -37,17 +37,13 @@ def lines_of(record: np.ndarray, weights: np.ndarray, terms: registry.TermSet) -
     numbers = phases.by_stage(weights, len(terms))[int(compiled.stages_of(record)[0])]
     lines = []
     for each, at in terms.to_read():
-        number, first = at.start + 1, at.start
+        named, first = (at.start + 1, each.name, each.group), at.start
         if isinstance(each, registry.TermTable):
             white, black = (counts[:, at] @ numbers[at]).tolist()
-            cells = len(each.cells)
-            lines.append(
-                TermLine(number, each.name, each.group, registry.Phase.ALWAYS, 1.0, white, black, (1.0, 1.0), cells)
-            )
+            lines.append(TermLine(*named, registry.Phase.ALWAYS, 1.0, white, black, (1.0, 1.0), len(each.cells)))
             continue
         (white, black), (middlegame, endgame) = counts[:, first].tolist(), values[first].tolist()
-        weight = float(numbers[first])
-        lines.append(TermLine(number, each.name, each.group, each.phase, weight, white, black, (middlegame, endgame)))
+        lines.append(TermLine(*named, each.phase, float(numbers[first]), white, black, (middlegame, endgame)))
     return tuple(lines)
 
 

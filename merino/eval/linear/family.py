@@ -151,8 +151,23 @@ class LinearEvaluation(evaluation.Evaluation):
         save(path, self.weights, [*header, note_of_k(self.k)] if self.k != outlook.DEFAULT_K else header, self.terms)
 
     def describe(self, width: int = evaluation.WIDTH) -> str:
-        """The terms: name, weight, bounds, when they count, and the chess in a sentence."""
-        return render_terms(self.weights, self.terms, width)
+        """The table of terms: number, name, weight, bounds, when it counts, and the chess in words.
+
+        A weight with two values shows that of the middlegame and that of the endgame; a table shows those of its cells.
+        """
+        terms, rows, pairs = self.terms, [], np.transpose(phases.halves(self.weights, len(self.terms)))
+        is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
+        if is_split:
+            rows.append(f"{'two values: middlegame, endgame':>37}")
+        for group in (group for group in registry.Group if any(term.group is group for term in terms)):
+            worth = ", worth {} +- {} Elo".format(*terms.worth[group]) if group in terms.worth else ""
+            rows.append(f"{group.title} (times {group.multiplier:g}){worth}")
+            for each, at in terms.to_read():
+                if each.group is group:
+                    rows.append(_head(each, at, pairs[at], is_split))
+                    rows.append(textwrap.fill(each.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
+                    rows += picture(each, pairs[at]) if isinstance(each, registry.TermTable) else []
+        return "\n".join(rows)
 
     def explain(self, record: np.ndarray) -> explanation.Explanation:
         """The score by terms, which sum to it."""
@@ -172,34 +187,14 @@ class LinearEvaluation(evaluation.Evaluation):
         return as_mapping(self.weights, self.terms)
 
 
-def render_terms(weights: np.ndarray, terms: registry.TermSet = registry.TERMS, width: int = evaluation.WIDTH) -> str:
-    """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence.
-
-    A weight with two values shows that of the middlegame and that of the endgame; a table shows those of its cells.
-    """
-    rows, pairs = [], np.transpose(phases.halves(weights, len(terms)))
-    is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
-    if is_split:
-        rows.append(f"{'two values: middlegame, endgame':>37}")
-    for group in (group for group in registry.Group if any(term.group is group for term in terms)):
-        worth = ", worth {} +- {} Elo".format(*terms.worth[group]) if group in terms.worth else ""
-        rows.append(f"{group.title} (times {group.multiplier:g}){worth}")
-        for each, at in terms.to_read():
-            if each.group is group:
-                rows += _head(each, at, pairs[at], is_split)
-                rows.append(textwrap.fill(each.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
-                rows += picture(each, pairs[at]) if isinstance(each, registry.TermTable) else []
-    return "\n".join(row.rstrip() for row in rows)
-
-
-def _head(each: registry.Term | registry.TermTable, at: slice, pairs: np.ndarray, is_split: bool) -> list[str]:
+def _head(each: registry.Term | registry.TermTable, at: slice, pairs: np.ndarray, is_split: bool) -> str:
     """The line that begins the description of a term or table: number, name, weight, bounds, and when it counts."""
     if isinstance(each, registry.TermTable):
-        return [f"{at.start + 1:3} {each.name}, a table of {len(each.cells)} (numbers {at.start + 1} to {at.stop})"]
+        return f"{at.start + 1:3} {each.name}, a table of {len(each.cells)} (numbers {at.start + 1} to {at.stop})"
     low, high = each.bounds
     first, last = pairs[0]
     value = f"{first + 0.0:6.6g}" + (f"{last + 0.0:6.6g}" if first != last else " " * 6 * is_split)
-    return [f"{at.start + 1:3} {each.name:<21}{value}  {f'{low}..{high}':<10} {_PHASE_NAMES[each.phase]}"]
+    return f"{at.start + 1:3} {each.name:<21}{value}  {f'{low}..{high}':<10} {_PHASE_NAMES[each.phase]}".rstrip()
 
 
 def picture(table: registry.TermTable, values: np.ndarray) -> list[str]:

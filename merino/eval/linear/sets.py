@@ -107,13 +107,12 @@ def _check(terms: registry.TermSet, path: Path) -> None:
     names = [term.name for term in terms]
     twice = next((name for name in names if names.count(name) > 1), None)
     wrong = next((name for name in (terms.name, *names) if not name.isascii() or not name.isidentifier()), None)
+    meant = next((name for name in names if name == SET_WORD or name.endswith(phases.SUFFIXES)), None)
     if terms.name in SETS:
         raise TermSetError(f"'{path}': a set of your own needs another name than {terms.name!r}")
     if wrong is not None:
         raise TermSetError(f"'{path}': {wrong!r} cannot be a name; letters, digits and _ can")
-    if (
-        meant := next((name for name in names if name == SET_WORD or name.endswith(phases.SUFFIXES)), None)
-    ) is not None:
+    if meant is not None:
         reserved = f"'{SET_WORD}', and names that end in {' or '.join(phases.SUFFIXES)}"
         raise TermSetError(f"'{path}': {meant!r} cannot be a name; {reserved}, mean other things in files of weights")
     if twice is not None:

@@ -164,11 +164,6 @@ def _defaults_of(missing: Sequence[Term], source: str, terms: Sequence[Term]) ->
     return found | {name: usual[name] for name in others}
 
 
-def learned_k(path: Path) -> float:
-    """The K of the weights in `path`, as of `k_in`; raises WeightsError."""
-    return k_in(_text(path), str(path))
-
-
 def k_in(text: str, source: str) -> float:
     """The K that was fitted together with a file's weights, as the learner notes it in a comment: "# ... K 187.3".
 
@@ -183,7 +178,7 @@ def k_in(text: str, source: str) -> float:
 
 
 def note_of_k(k: float) -> str:
-    """What `learned_k` reads in a comment."""
+    """What `k_in` reads in a comment."""
     return f"K {k:.1f}" if k >= 1 else f"K {k:.4f}"
 
 
@@ -297,19 +292,14 @@ def learned_text(source: Path, weights: np.ndarray, header: Iterable[str], terms
 def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterable[Term] = TERMS) -> str:
     """A weights file's `text` with other values: comments, blank lines, order and spacing stay as they are.
 
-    `header`, comments, comes first, so that `learned_k` reads its K. `text` is one that `parse` accepts.
+    `header`, comments, comes first, so that `k_in` reads its K. `text` is one that `parse` accepts.
     """
     values = _values_of(weights, terms)
     mark = "\ufeff" if text.startswith("\ufeff") else ""  # stays the first character
     lines = text.removeprefix(mark).splitlines(keepends=True)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    return mark + "".join(
-        [
-            *(_comment(line) + end for line in header),
-            *(_revalued(line, values) for line in lines),
-            *_added(lines, values, end),
-        ]
-    )
+    comments, revalued = [_comment(line) + end for line in header], [_revalued(line, values) for line in lines]
+    return mark + "".join([*comments, *revalued, *_added(lines, values, end)])
 
 
 def _added(lines: Sequence[str], values: Mapping[str, tuple[float, ...]], end: str) -> Iterable[str]:

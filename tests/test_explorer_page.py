@@ -194,7 +194,8 @@ def test_the_weights_of_a_table_are_made_when_it_is_opened_and_change_the_score(
     page.click("#weights-reset")
     page.tab("terms")
     page.click('[data-term="KnightSquare"] button', until=lambda: "A table of 32 weights" in page.text("tr.detail"))
-    assert "worth 94 \u00b1 18 Elo" in page.text("[data-group='Board control']")
+    group, term = page.text("[data-group='Board control']"), page.text("[data-term=KnightSquare]")
+    assert "worth 94 \u00b1 18 Elo" in group and "worth 21 \u00b1 18 Elo" in term
 
 
 def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Page, tmp_path: Path) -> None:

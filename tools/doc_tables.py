@@ -35,14 +35,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def terms_table(terms: TermSet = TERMS) -> str:
-    """The terms of a set: name, group, phase, the weight that comes with Merino, and sentence."""
-    middlegame, endgame = halves(defaults(terms), len(terms))
-    rows = []
+    """The terms of a set: name, its Elo if measured, group, phase, the weight that comes with Merino, and sentence."""
+    rows, pairs = [], np.transpose(halves(defaults(terms), len(terms)))
     for each, at in terms.to_read():
-        pair = middlegame[at.start], endgame[at.start]
-        weight = f"table of {len(each.cells)}" if isinstance(each, TermTable) else _weight(*pair)
+        weight = f"table of {len(each.cells)}" if isinstance(each, TermTable) else _weight(*pairs[at.start])
         phase = terms[at.start].phase.name.lower()
-        rows.append((_code(each.name), _group(each.group), phase, weight, each.sentence))
+        name = _code(each.name) + terms.worth_of(each.name)
+        rows.append((name, _group(each.group), phase, weight, each.sentence))
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
 
 

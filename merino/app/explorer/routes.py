@@ -244,7 +244,8 @@ def _terms(evaluation: Evaluation) -> list[dict[str, object]]:
             "name": each.name,
             "group": each.group.title,
             "multiplier": each.group.multiplier,
-            "worth": of.worth.get(each.group),  # Elo, and half of its 95% interval
+            "worth": of.worth.get(each.name),  # Elo, and half of its 95% interval
+            "group_worth": of.worth.get(each.group),
             "sentence": each.sentence,
             "phrases": phrases.phrases_of(each.name),  # in sentences
             "cells": [term.name for term in of[at]] if isinstance(each, registry.TermTable) else [],  # its weights

@@ -151,7 +151,7 @@ class LinearEvaluation(evaluation.Evaluation):
         save(path, self.weights, [*header, note_of_k(self.k)] if self.k != outlook.DEFAULT_K else header, self.terms)
 
     def describe(self, width: int = evaluation.WIDTH) -> str:
-        """The table of terms: number, name, weight, bounds, when it counts, and the chess in words.
+        """The table of terms: number, name, weight, bounds, when it counts, Elo if measured, and the chess in words.
 
         A weight with two values shows that of the middlegame and that of the endgame; a table shows those of its cells.
         """
@@ -160,11 +160,10 @@ class LinearEvaluation(evaluation.Evaluation):
         if is_split:
             rows.append(f"{'two values: middlegame, endgame':>37}")
         for group in (group for group in registry.Group if any(term.group is group for term in terms)):
-            worth = ", worth {} +- {} Elo".format(*terms.worth[group]) if group in terms.worth else ""
-            rows.append(f"{group.title} (times {group.multiplier:g}){worth}")
+            rows.append(f"{group.title} (times {group.multiplier:g}){terms.worth_of(group)}")
             for each, at in terms.to_read():
                 if each.group is group:
-                    rows.append(_head(each, at, pairs[at], is_split))
+                    rows.append(_head(each, at, pairs[at], is_split) + terms.worth_of(each.name))
                     rows.append(textwrap.fill(each.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
                     rows += picture(each, pairs[at]) if isinstance(each, registry.TermTable) else []
         return "\n".join(rows)

@@ -108,8 +108,8 @@ class TermSet(Sequence[Term]):
     the enemy's view (position, colour, view, enemy's). `version` distinguishes sets of one name that a user's file has
     had, as compiled code and results depend on them; empty for the sets of Merino. `base` names the set that it is
     derived from, empty for none. All counts of a set that `is_whole` are whole numbers of parts, in all phases, so that
-    its sum is exact. `worth` has groups, each with the Elo that is lost without it and half of its 95% interval, as
-    measured with the weights that come with Merino.
+    its sum is exact. `worth` has groups, and terms and tables by name, each with the Elo that is lost without it and
+    half of its 95% interval, as measured with the weights that come with Merino.
     """
 
     version = base = ""
@@ -125,7 +125,7 @@ class TermSet(Sequence[Term]):
     ) -> None:
         self.name, self.view, self.look, self.meet, self.is_whole = name, view, look, meet, is_whole
         self._terms = list(terms)
-        self.worth: dict[Group, tuple[int, int]] = {}
+        self.worth: dict[Group | str, tuple[int, int]] = {}
 
     def __getitem__(self, index: Any) -> Any:
         return self._terms[index]
@@ -136,6 +136,10 @@ class TermSet(Sequence[Term]):
     def to_read(self) -> Iterator[tuple[Term | TermTable, slice]]:
         """What a reader knows of the set; see the function."""
         return to_read(self)
+
+    def worth_of(self, what: Group | str) -> str:
+        """What a group, or the term or table of this name, is worth: words to come after it, empty if not measured."""
+        return ", worth {} +- {} Elo".format(*self.worth[what]) if what in self.worth else ""
 
     @property
     def key(self) -> str:

@@ -35,6 +35,18 @@ TERMS.worth = {  # 1,000 games at 8,000 nodes a move each, the other terms fitte
     Group.MOBILITY: (36, 17),
     Group.KING_SAFETY: (175, 21),
     Group.THREATS: (101, 18),
+    "Tempo": (25, 18),
+    "KnightSquare": (21, 18),
+    "PawnThreat": (20, 17),
+    "RookMobility": (14, 17),
+    "BishopMobility": (13, 17),
+    "RookSquare": (10, 18),
+    "BishopSquare": (6, 18),
+    "PassedEnemyKing": (7, 17),
+    "BishopThreat": (-2, 17),
+    "PawnSquare": (2, 17),
+    "KingSquare": (12, 18),
+    "KingAttack": (17, 17),
 }
 
 # Terms that count pieces.

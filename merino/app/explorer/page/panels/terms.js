@@ -59,6 +59,9 @@ const termCells = (counts, centipawns, difference, bar, share) => [
     h("td.share", share),
 ];
 
+/** What a group or a term is worth, if that has been measured. */
+const worthOf = (worth) => worth && h("span.note", ` worth ${number(worth[0], 0)} \u00b1 ${worth[1]} Elo`);
+
 function row(term, scale, total) {
     const { name, white_count: white, black_count: black } = term;
     const isOpen = state.term === name;
@@ -66,7 +69,8 @@ function row(term, scale, total) {
         state.term = isOpen ? null : name;
         changed("term");
     };
-    const head = h("button.plain", { "aria-expanded": String(isOpen) }, spaced(name));
+    const button = h("button.plain", { "aria-expanded": String(isOpen) }, spaced(name));
+    const head = [button, worthOf(catalogue.get(name)?.worth)];
     const counts = term.cells ? [null, null] : [white, black];
     const share = total ? percent(size(term) / total) : "";
     const cells = termCells(counts, [term.white_cp, term.black_cp], net(term.net_cp), bar(term.net_cp, scale), share);
@@ -118,8 +122,7 @@ function detail(term) {
 function groupRow(group, terms) {
     const sum = (key) => terms.reduce((total, term) => total + term[key], 0);
     const cells = termCells([null, null], [sum("white_cp"), sum("black_cp")], net(sum("net_cp")), "", "");
-    const worth = catalogue.get(terms[0].name)?.worth;
-    const head = worth ? [group, h("span.note", ` worth ${worth[0]} \u00b1 ${worth[1]} Elo`)] : group;
+    const head = [group, worthOf(catalogue.get(terms[0].name)?.group_worth)];
     const made = tableRow(head, cells, { class: "group", "data-group": group });
     made.firstElementChild.setAttribute("scope", "rowgroup");
     return made;
@@ -234,10 +237,7 @@ function draw() {
     if (!report) return;
     const place = byId("terms-shown");
     byId("terms-bar").hidden = Boolean(report.without_terms);
-    if (report.without_terms) {
-        replace(place, withoutTerms(report));
-        return;
-    }
+    if (report.without_terms) return replace(place, withoutTerms(report));
     const isSeen = (term) => byId("zero-terms").checked || size(term) >= MIN_SHOWN || term.name === state.term;
     const seen = report.terms.filter(isSeen);
     const hidden = report.terms.length - seen.length;

@@ -101,7 +101,8 @@ def test_a_move_loses_what_its_player_has_less_after_it(tmp_path, quick_look, pl
 
 
 @pytest.mark.parametrize(("second", "is_asked"), [(-300, True), (250, False)])
-def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, second, is_asked) -> None:
+def test_a_position_with_two_good_moves_is_no_exercise(tmp_path, quick_look, monkeypatch, second, is_asked) -> None:
+    monkeypatch.setattr(drill.claims.Prover, "threat", lambda *_: None)  # whose positions no scripted judge knows
     quick_look([0, -300, -300])
 
     def analyse(position: Position, limits: Limits, lines: int = 1) -> list[Line]:

@@ -26,7 +26,7 @@ from merino.eval.linear.weights import (
     ENVIRONMENT_VARIABLE,
     LEARNED,
     as_mapping,
-    learned_k,
+    k_in,
     load,
     own_file,
     parse,
@@ -48,6 +48,11 @@ from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in registry.TERMS], dtype=np.float64)
 POSITIONAL = np.arange(5, len(registry.TERMS))
+
+
+def learned_k(path: Path) -> float:
+    """The K in a comment of a weights file."""
+    return k_in(path.read_text(encoding="utf-8"), str(path))
 
 
 @pytest.fixture(scope="module")

@@ -72,11 +72,11 @@ def deeds(claim: Claim) -> None:
 def _exchanges(claim: Claim, own: str, other: str | None) -> bool:
     need(len(claim.line) > 1, "nothing takes back")
     board, (first, second) = claim.boards[0], claim.line[:2]
-    kinds = [board.piece_type_at(square) for square in (first.from_square, first.to_square)]
-    names = [chess.piece_name(kind) for kind in kinds if kind]
-    is_equal = kinds == [kind for kind in kinds if kind] and len({WORTH[kind] for kind in kinds if kind}) == 1
-    named = [own.removesuffix("s")] * 2 if other is None else [own, other]
-    return is_equal and names == named and second.to_square == first.to_square
+    taker, taken = board.piece_type_at(first.from_square), board.piece_type_at(first.to_square)
+    if taker is None or taken is None or WORTH[taker] != WORTH[taken]:
+        return False
+    named = (own.removesuffix("s"),) * 2 if other is None else (own, other)
+    return (chess.piece_name(taker), chess.piece_name(taken)) == named and second.to_square == first.to_square
 
 
 def _attacks(claim: Claim, *squares: str | None) -> bool:
@@ -98,12 +98,10 @@ def _stops(claim: Claim, name: str) -> bool:
 
 def _pins(claim: Claim, front: str, rear: str) -> bool:
     board, place = claim.boards[1], claim.line[0].to_square
-    at, behind = chess.parse_square(front), chess.parse_square(rear)
-    between = chess.SquareSet.between(place, behind) & board.occupied
-    kinds = [board.piece_type_at(square) for square in (at, behind)]
-    is_worth = all(kinds) and WORTH[kinds[0] or chess.KING] < WORTH[kinds[1] or chess.PAWN]
-    is_enemy = {board.color_at(square) for square in (at, behind)} == {not claim.side}
-    return is_worth and is_enemy and between == chess.SquareSet([at]) and at in board.attacks(place)
+    pieces = [board.piece_at(chess.parse_square(square)) for square in (front, rear)]
+    worths = [WORTH[piece.piece_type] for piece in pieces if piece and piece.color != claim.side]
+    is_row = are_in_line(board, place, chess.parse_square(front), chess.parse_square(rear))
+    return is_row and len(worths) == len(pieces) and worths[0] < worths[1]
 
 
 def _hangs(board: chess.Board, square: chess.Square, side: chess.Color) -> bool:
@@ -194,6 +192,12 @@ def fork(claim: Claim) -> None:
     gains(claim)
 
 
+def are_in_line(board: chess.Board, place: chess.Square, front: chess.Square, rear: chess.Square) -> bool:
+    """Whether a piece attacks a square in front of another, and nothing else stands between."""
+    between = chess.SquareSet.between(place, rear) & board.occupied
+    return front in board.attacks(place) and between == chess.SquareSet([front])
+
+
 def in_a_row(claim: Claim) -> tuple[Named, Named]:
     """The front and the rear piece of the enemy on which a slider looks after the first move; one of them falls."""
     slider, front, rear = only(claim, True, False, False)
@@ -201,8 +205,7 @@ def in_a_row(claim: Claim) -> tuple[Named, Named]:
     need(place is not None and slider.piece.piece_type in (chess.BISHOP, chess.ROOK, chess.QUEEN), "no slider")
     assert place is not None
     stand = all(board.piece_at(each.square) == each.piece for each in (front, rear))
-    between = chess.SquareSet.between(place, rear.square) & board.occupied
-    in_line = front.square in board.attacks(place) and between == chess.SquareSet([front.square])
+    in_line = are_in_line(board, place, front.square, rear.square)
     need(stand and in_line, f"{', '.join(map(said, claim.pieces))} do not stand in a row after the first move")
     falls(claim, front, rear)
     gains(claim)

@@ -24,7 +24,6 @@ from merino.study.annotated_files import read_sources
 from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.errors import StudyError
 from merino.study.judge import BY_RESULT
-from merino.study.lines import Course
 from tests.judges import judge_from
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -317,7 +316,6 @@ def test_a_game_full_of_mistakes_takes_a_bounded_time_but_no_reason_rests_on_les
         return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
 
     monkeypatch.setattr(claims.Prover, "of_mistake", of_mistake)
-    monkeypatch.setattr(annotation, "_anew", lambda best, own, *_: (best, own))  # for the reasons, in full
     most, moves = list[int](), ["f1e3", "e8e7", "e3f1", "e7e8"] * 11
     for _ in annotate_moves(Position(ENDING), moves, judge_from(seek), lambda _: Limits(nodes=10)):
         most.append(max(nodes))
@@ -384,25 +382,12 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
         ({BEST: 15}, [BEST], 2),  # a fall too small to look into
         # The move, the position, the best move; longer both; the others of each; and once more what lines are there.
         ({"g1f3": 100}, ["g1f3"], 13),
-        ({"g1f3": 300}, ["g1f3"], 11),  # where it is plain none is longer
+        ({"g1f3": 300}, ["g1f3"], 12),  # where it is plain only a pass is
         ({BEST: 300}, [BEST], 4),  # the move and the position, where it is the best
     ):
         calls: list[str] = []
         moves_of(scores, moves, calls)
         assert len(calls) == searches
-
-
-def test_short_lines_are_searched_anew_for_reasons_if_they_fall_then() -> None:
-    position = Position(UNKNOWN)
-    after = position.copy()
-    after.push_uci(PLAYED)
-    best = Course(position, (position.parse_uci(BEST), 0), Score(20))
-    own = Course(after, (after.legal_moves[0],), Score(30))
-    for deep, is_new in (({BEST: -40, PLAYED: 300}, True), ({BEST: 10, PLAYED: 9}, False)):
-        judge = judge_from(fixed_analyser(deep, []))
-        found = annotation._anew(best, own, judge, Limits(nodes=8))
-        assert [int(each.score) for each in found] == ([40, 300] if is_new else [20, 30])
-        assert found[0].moves[0] == best.moves[0] and found[1].start is after
 
 
 def test_the_pgn_keeps_words_within_80_columns(game_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

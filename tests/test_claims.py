@@ -107,6 +107,7 @@ def claimed(fen: str, moves: str, score: int = 300, found: Mapping[str, tuple[st
         ("8/p3k2p/2Rr4/3p1PP1/2pK4/8/P7/8 w - - 0 1", "f6+ Kd7 f7 Rxc6 f8=Q c3", ("promotion", "Pf5", (3, 5))),
         ("4k3/8/8/q2p4/8/8/3R4/R3K3 w - - 0 1", "Rxa5 Ke7 Raxd5 Ke6", ("takes", "qa5", (9, 1))),  # the pawn is little
         ("r3k3/8/8/8/2p5/8/8/4KB1R w - - 0 1", "Bxc4 Rd8", None),  # a count of material finds Ra1+
+        ("5r1n/1k6/8/7P/8/2B5/8/5RK1 w - - 0 1", "Rxf8 Kc7 Bxh8 Kd7", ("wins material", "rf8", (8, 3))),  # no trap
         ("6k1/8/8/8/8/8/1r6/R5K1 w - - 0 1", "Ra8+ Kf7 Ra7+ Kg6 Ra6+ Kf5 Ra5+ Ke4 Ra4+ Kf3 Rf4+ Kxf4", None),
     ],
 )  # fmt: skip
@@ -168,6 +169,11 @@ def test_a_first_move_worse_in_a_longer_search_or_than_another_proves_nothing():
         script = judge(along(fen, moves), otherwise=300)
         searched = replace(script, analyse=partial(analyse, longer=longer, others=others))
         assert (claims.Prover(searched, LIMITS).of_line(course(fen, moves)) is not None) == is_claimed
+
+
+def test_a_single_pawn_is_won_by_a_line_only_where_a_side_is_clearly_better():
+    fen, moves = "r5k1/3q1ppp/8/8/P2Q4/4P3/5PPP/6K1 b - - 0 1", "Qxd4 exd4 Rxa4 Kf1"
+    assert [bool(claimed(fen, moves, score)) for score in (169, 170)] == [False, True]
 
 
 def test_what_the_second_search_takes_back_is_not_claimed():
@@ -312,6 +318,8 @@ TAKES = {
     "4k3/8/8/3n4/8/8/3R1PPP/6K1 w": ("Rxd5 Ke7", 300),
     "4k3/8/8/3n4/8/8/3R1PPP/6K1 b": ("Nf6 Kf1", -300),  # so much better than before that the pawn is not claimed
     "4k3/8/8/3R4/8/8/5PPP/6K1 b": ("Ke7 Kf1", -300),
+    "4k3/8/8/3n4/2B5/8/5PPP/3R2K1 w": ("Rxd5 Ke7", 300),
+    "4k3/8/8/3R4/2B5/8/5PPP/6K1 b": ("Ke7 Kf1", -300),
     "3r2k1/5ppp/8/8/3N4/7P/5PPK/8 b": ("Rxd4 Kg1", 300),
     "6k1/5ppp/8/8/3r4/7P/5PPK/8 w": ("Kg1 Kf8", -300),
 }
@@ -341,6 +349,60 @@ def test_a_threat_that_is_new_and_makes_half_of_the_loss_is_a_reason(fen, played
     assert (found.text if found.kind.startswith("threat") else None) == text
 
 
+def test_a_threat_to_what_the_move_takes_is_not_missed(monkeypatch):
+    monkeypatch.setattr(claims.Prover, "_wins", lambda *_: 0)
+    fen = THREATENED.replace("8/8/5PPP", "2B5/8/5PPP")
+    for played, kind in (("h3", claims.THREAT_MISSED), ("Bxd5", claims.UNPROVED)):
+        assert mistake(fen, played, ("Rd1 Nf6", 100), ("Ke7 Kf1", 0), TAKES).kind == kind
+
+
+def test_a_threat_that_a_search_finds_without_the_move_as_well_is_none():
+    anyway = {"4k3/8/8/3n4/8/7P/5PP1/R5K1 w": ("Rd1 Ke7 Rxd5 Kf7", 300)}
+    assert mistake(THREATENED, "h3", ("Rd1 Nf6", 100), ("Nf6 Kf1", 0), TAKES | anyway).kind == claims.UNPROVED
+
+
+DEVELOPED = "4k3/8/8/8/8/5N2/5PPP/R3K3 w Q - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("played", "idle", "text"),
+    [
+        ("Ng1", -49, "wasted move: Ng1 undevelops the knight: a pass would be at least as good"),
+        ("Ng1", 30, "harmful move: Ng1 undevelops the knight: a pass would be better by 0.80"),
+        ("Kd1", 29, "wasted move: Kd1 gives up castling: a pass would be at least as good"),
+        ("h3", 0, "wasted move: h3 gains nothing: a pass would be at least as good"),
+        ("Ne5", 30, "harmful move: Ne5 does harm: a pass would be better by 0.80"),
+        ("Ng1", -50, None),
+        ("Ng1", 101, None),  # it would be better than the move that is recommended
+    ],
+)
+def test_a_move_that_is_no_better_than_a_pass_gains_nothing_or_does_harm(played, idle, text):
+    after = chess.Board(DEVELOPED)
+    after.push_san(played)
+    found = {" ".join(after.fen().split()[:2]): ("", 50), "4k3/8/8/8/8/5N2/5PPP/R3K3 b": ("", -idle)}
+    made = mistake(DEVELOPED, played, ("Kd2 Kd7", 100), ("", 50), found)
+    assert (made.text.partition(" (")[0] if made.claims else None) == text
+    assert not made.claims or (made.claims[0].kind, made.claims[0].side) == ("tempo", "black")
+
+
+def test_what_takes_something_or_is_as_good_in_a_longer_search_is_not_wasted():
+    fen, after = "4k3/8/8/4p3/8/5N2/5PPP/R3K3 w Q - 0 1", "4k3/8/8/4p3/8/5N1P/5PP1/R3K3 b"
+    script = judge({"4k3/8/8/4N3/8/8/5PPP/R3K3 b": ("", 50), after: ("", 50)})
+    courses = course(fen, "Kd2 Kd7", 100), Course(Position(f"{after} Q - 0 1"), (), Score(50))
+
+    def longer(at: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        found = script.analyse(at, limits, count)
+        return found if limits.nodes <= LIMITS.nodes else [line._replace(score=Score(0)) for line in found]
+
+    for asked, kind in ((script.analyse, claims.WASTED), (longer, claims.UNPROVED)):
+        prover = claims.Prover(replace(script, analyse=asked), LIMITS)
+        assert prover.of_mistake(Position(fen).parse_uci("h2h3"), *courses).kind == kind
+    assert (
+        mistake(fen, "Nxe5", ("Kd2 Kd7", 100), ("", 50), {"4k3/8/8/4N3/8/8/5PPP/R3K3 b": ("", 50)}).kind
+        == claims.UNPROVED
+    )
+
+
 def test_other_searches_are_asked_where_the_lines_found_prove_nothing():
     fen = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1"
     position, move = Position(fen), Position(fen).parse_uci("b5c7")
@@ -362,6 +424,7 @@ def test_other_searches_are_asked_where_the_lines_found_prove_nothing():
 def test_facts_of_place_are_not_looked_for_in_one_line_after_the_other(monkeypatch):
     asked = []
     monkeypatch.setattr(claims.Prover, "_places", lambda *lines: asked.append(lines) or [])
+    monkeypatch.setattr(claims, "_after_pass", lambda _: None)
     monkeypatch.setattr(winning, "nearly_best", lambda found: [*found] * 3)
     better, reply = ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
     found = {"4k3/8/8/2n5/8/8/5PPP/R5K1 w": better, "4k3/8/8/2n5/8/8/R4PPP/6K1 b": reply}
@@ -531,14 +594,16 @@ FALLS_SHORT = [
     ("n", 400, (0, 600), 0, True),
     ("n", 400, (0, 200), 0, True),
     ("n", 400, (0, 199), 0, False),  # less than half of the loss
+    ("early", 60, (0, 300), 0, False),  # a pawn less as soon as the move is made
 ]
 
 
 @pytest.mark.parametrize(("taken", "loss", "ends", "taken_back", "is_said"), FALLS_SHORT)
 def test_a_line_comes_out_worse_by_what_covers_its_loss(taken, loss, ends, taken_back, is_said, monkeypatch):
-    fen, reply = ("r3k3/2p2ppp/8/3p4/8/8/5PPP/3RK3 w q - 0 1", "c6") if taken == "p" else (KNIGHT, "Nf6")
+    fen, reply = (KNIGHT, "Nf6") if taken == "n" else ("r3k3/2p2ppp/8/3p4/8/8/5PPP/3RK3 w q - 0 1", "c6")
+    monkeypatch.setattr(winning, "SIMPLE", 3 if taken == "early" else 1)
     counted(monkeypatch, taken_back, 0)
-    farther = zip(ends, ([0], [1 if taken == "p" else 3]), strict=True)
+    farther = zip(ends, ([0], [3 if taken == "n" else 1]), strict=True)
     monkeypatch.setattr(winning.Winning, "farther", lambda *_: next(farther))
     lines = course(fen, f"h3 {reply} Ke2 Ke7", 300 - loss), course(fen, "Rxd5 Ke7 Ke2 f6", 300)
     assert (winning.Winning(judge(), LIMITS).difference(*lines) is not None) == is_said
@@ -552,6 +617,7 @@ def test_a_place_is_a_reason_where_it_covers_half_of_the_loss_and_two_searches_a
     ends = {
         "r2r2k1/ppp2ppp/8/3p4/3P4/P1P5/1P3PPP/3RK2R w": ("", -40),
         "r2r2k1/ppp2ppp/8/3p4/3P4/2P5/PP3PPP/R3R1K1 w": ("", 80),
+        PAWNS.replace(" w KQkq - 0 1", " b"): ("", 50),  # a pass is worse than any move
     }
     found = mistake(PAWNS, "a3", better, reply, found=ends)
     assert found.text == (

@@ -90,6 +90,10 @@ TRUE = {
         fen="r3k3/6pp/8/3N4/8/8/6PP/6K1 w q - 0 1", line="d5c7 e8d7", pieces="Nd5 ra8", other="g1f1",
         text="1.Nc7+ attacks the rook on a8 and is better than any other move by 4.10"
     ),
+    "tempo": parts(
+        fen="rnbqkb1r/pppp1ppp/5n2/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3", line="f3g1", pieces="", side="black",
+        text="Ng1 undevelops the knight: a pass would be at least as good"
+    ),
     "repetition": parts(
         fen="6k1/6p1/8/7Q/8/8/1q4r1/7K w - - 0 1", line="h5e8 g8h7 e8h5 h7g8", pieces="Qh5",
         text="White's queen draws by perpetual check: 1.Qe8 Kh7 2.Qh5 Kg8"
@@ -154,6 +158,7 @@ TRUE = {
     ),
 }  # fmt: skip
 
+OPENED = TRUE["tempo"]["fen"]
 MORE = [
     made(
         "mate", fen="7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", line="a2a7 h8g8 b1b8", pieces="Rb1",
@@ -162,6 +167,11 @@ MORE = [
     made(
         "takes", fen="4k3/8/8/8/3pP3/8/8/4K2R b - e3 0 1", line="d4e3", pieces="Pe4",
         text="1...dxe3 takes the pawn on e4", wins="1 by 1",
+    ),
+    made("tempo", line="e1e2", text="Ke2 gives up castling: a pass would be better by 0.82"),
+    made(
+        "tempo", fen="r1bqkb1r/pppp1ppp/2n2n2/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3", line="f3e5",
+        text="Nxe5 does harm: a pass would be better by 2.40"
     ),
 ]  # fmt: skip
 
@@ -173,26 +183,11 @@ DEEDS = [
         ("c3d5 d8d5", "1.Nxd5 exchanges a knight for a bishop"),
         ("c3d5 d8d5", "1.Nxd5 exchanges rooks"),
     ]),
-    ("5rk1/5p1p/6p1/8/8/8/1B3PPP/3Q2K1 w - - 0 1", "d1d4", "1.Qd4 threatens mate by Qh8", [
-        ("d1d2", "1.Qd2 threatens mate by Qh8"), ("d1d4", "1.Qd4 threatens mate by Qd8"),
-    ]),
-    ("5rk1/5p1p/6p1/8/3Q4/8/1B3PPP/6K1 b - - 0 1", "f7f6", "1...f6 stops mate by Qh8", [
-        ("f8d8", "1...Rd8 stops mate by Qh8"), ("f7f6", "1...f6 stops mate by Qd8"),
-    ]),
-    ("4k3/8/8/4n3/8/8/6PP/R5K1 w - - 0 1", "a1e1", "1.Re1 pins the knight on e5 to the king on e8", [
-        ("a1b1", "1.Rb1 pins the knight on e5 to the king on e8"),
-    ]),
     ("6k1/6pp/8/3p4/4N3/8/6PP/6K1 w - - 0 1", "e4g5", "1.Ng5 saves the knight on e4", [
         ("g1f2", "1.Kf2 saves the knight on e4"), ("e4c5", "1.Nc5 guards the knight on e4"),
     ]),
     ("4r1k1/6pp/3n4/8/4P3/8/5PPP/R5K1 w - - 0 1", "f2f3", "1.f3 guards the pawn on e4", [
-        ("a1d1", "1.Rd1 guards the pawn on e4"), ("a1e1", "1.Re1 guards the pawn on e4"),
-    ]),
-    ("6k1/6pp/8/8/8/p7/6PP/R5K1 w - - 0 1", "a1a2", "1.Ra2 blocks the passed pawn on a3", [
-        ("a1b1", "1.Rb1 blocks the passed pawn on a3"), ("a1a2", "1.Ra2 blocks the passed pawn on g7"),
-    ]),
-    ("6k1/6pp/8/P7/8/8/6PP/6K1 w - - 0 1", "a5a6", "1.a6 advances a passed pawn", [
-        ("h2h3", "1.h3 advances a passed pawn"), ("a5a6", "1.a6 wins the day"),
+        ("a1d1", "1.Rd1 guards the pawn on e4"), ("a1e1", "1.Re1 guards the pawn on e4"), ("f2f3", "1.f3 wins the day"),
     ]),
 ]  # fmt: skip
 
@@ -291,6 +286,19 @@ FALSE = {
     ),
     "an only move by another piece": made("only move", pieces="Pg2 ra8"),
     "an only move compared with itself": made("only move", other="d5c7"),
+    "no castling is given up": made("tempo", text="Ng1 gives up castling: a pass would be at least as good"),
+    "to castle is not to give it up": made(
+        "tempo", fen=OPENED.replace("B1R w", "2R w"), line="e1g1",
+        text="O-O gives up castling: a pass would be at least as good"
+    ),
+    "it goes out": made("tempo", line="f3g5", text="Ng5 undevelops the knight: a pass would be at least as good"),
+    "another piece goes back": made("tempo", text="Ng1 undevelops the bishop: a pass would be at least as good"),
+    "a taker gains something": made("tempo", line="f3e5", text="Nxe5 gains nothing: a pass would be at least as good"),
+    "another move loses it": made("tempo", text="Nh4 gains nothing: a pass would be at least as good"),
+    "no pass in check": made(
+        "tempo", fen="4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", line="e1f1",
+        text="Kf1 gains nothing: a pass would be at least as good"
+    ),
     "nothing is repeated": made("repetition", line="h5e8 g8h7 e8h5", text="the queen draws by perpetual check"),
     "repeated without a check": made(
         "repetition", fen="6k1/8/8/8/8/8/8/R5K1 w - - 0 1", line="a1b1 g8f7 b1a1 f7g8", pieces="Ra1",
@@ -362,6 +370,11 @@ FALSE_BY_SEARCH = {
         "takes", fen="6k1/5ppp/8/p7/8/8/5PPP/RR4K1 w - - 0 1", line="a1a5 h7h6", pieces="pa5",
         text="1.Rxa5 takes the pawn on a5", wins="1 by 1"
     ),
+    "a pass loses a rook": made(
+        "tempo", fen="4k3/5ppp/8/8/8/1b6/5PPP/3RK3 w - - 0 1", line="d1c1",
+        text="Rc1 gains nothing: a pass would be at least as good"
+    ),
+    "a pass is no better": made("tempo", line="d2d3", text="d3 does harm: a pass would be better by 0.95"),
     "another move is as good": made(
         "only move", fen="6k1/6pp/8/8/8/8/5PPP/3R2K1 w - - 0 1", line="d1d7", pieces="Rd1", other="g1f1",
         text="1.Rd7 is better than any other move by 2.00"

@@ -116,8 +116,6 @@ def annotate_moves(
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
             best, own = Course(previous, better.best, better.score), Course(current, after.best, after.score)
-            if suspected > FULLY:
-                best, own = _anew(best, own, judge, deeper(limits))
             annotated = replace(annotated, mistake=claims.Prover(judge, deeper(limits)).of_mistake(move, best, own))
         yield annotated
         before, explained = after, explained_after
@@ -163,14 +161,6 @@ def _confirmed(
     limits = lengthened(limits, *winning.LONGER)
     after = verdict_on(after_move(position, move), judge, limits)
     return _from(position, best.best[0], verdict_on(after_move(position, best.best[0]), judge, limits)), after
-
-
-def _anew(best: Course, own: Course, judge: Judge, limits: Limits) -> tuple[Course, Course]:
-    """The line of the better move and the one after the move played by longer searches, if these see a fall as well."""
-    line, reply = judge.line(best.after(1), limits), judge.line(own.start, limits)
-    score = seen_after(line.score, -1)
-    found = Course(best.start, (best.moves[0], *line.pv), score), Course(own.start, reply.pv, reply.score)
-    return found if score > seen_after(reply.score, -1) else (best, own)
 
 
 def _from(position: game.Position, move: int, after: MoveVerdict) -> MoveVerdict:

@@ -77,8 +77,10 @@ TACTICS = {
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
 REPLY_ALLOWED, ONLY_MISSED = "reply overlooked", "only move missed"
 THREAT_ALLOWED, THREAT_MISSED = "threat allowed", "threat missed"
+HARMFUL, WASTED = "harmful move", "wasted move"
 MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
-MISTAKES += (REPLY_ALLOWED, ONLY_MISSED, THREAT_ALLOWED, THREAT_MISSED, GIVEN_AWAY, NOT_GAINED, UNPROVED)
+MISTAKES += (REPLY_ALLOWED, ONLY_MISSED, THREAT_ALLOWED, THREAT_MISSED, HARMFUL, WASTED, GIVEN_AWAY, NOT_GAINED)
+MISTAKES += (UNPROVED,)
 
 
 class _Candidate(NamedTuple):
@@ -135,6 +137,9 @@ class Prover:
             if (threat := self._threatening(course, whole, best)) is not None:
                 passed = Position(threat.fen, best.start.chess960)
                 return Mistake(kind, threat.text, line_text(passed, threat.line), (threat,))
+        if tempo := is_usual and self._tempo(whole, best):
+            claim, kind = tempo
+            return Mistake(kind, claim.text, line_text(best.start, claim.line), (claim,))
         if (reply := self._only(own, whole, best)) is not None:
             return Mistake(REPLY_ALLOWED, reply.text, line_text(own.start, reply.line), (reply,))
         if found := is_usual and self._places(whole, best):
@@ -184,11 +189,31 @@ class Prover:
         text = f"{said} {does}{by}"
         return self._claim("only move", course.side, course, course.shown, text, seen, pieces=named, other=other)
 
+    def _tempo(self, whole: Course, best: Course) -> tuple[schema.ClaimReport, str] | None:
+        """A pass is better than the move by three searches, and no better than the recommended one.
+
+        Where it is better by 0.80 the move does harm, else it takes and gains nothing.
+        """
+        if (passed := _after_pass(whole.start)) is None:
+            return None
+        for within in (lengthened(self.limits, 1 / SIMPLER, -2), self.limits, lengthened(self.limits, *winning.LONGER)):
+            idle, own = (Score(-self.judge.line(at, within).score) for at in (passed, whole.after(1)))
+            if any(score.mate for score in (idle, own, best.score)) or not own < idle <= best.score:
+                return None
+        board, move, is_harmful = whole.boards[0], whole.made[0], idle - own >= winning.CLEARLY
+        if board.is_capture(move) and not is_harmful:
+            return None
+        does = tactics.neglects(board, move) or ("does harm" if is_harmful else "gains nothing")
+        better = f"better by {(idle - own) / 100:.2f}" if is_harmful else "at least as good"
+        text, favours = f"{board.san(move)} {does}: a pass would be {better}", not whole.side
+        claim = self._claim("tempo", favours, whole, whole.shown, text, (idle, own))
+        return claim, HARMFUL if is_harmful else WASTED
+
     def _threatening(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
         """What the first move of a line threatens to win soon, if it is a piece and enough.
 
-        The move takes nothing, gives no check, and without it nothing as large is threatened: after the move played,
-        or where the better move has been answered in the same way.
+        The move takes nothing, gives no check, and without it not half as much is threatened or taken: after the move
+        played, or where the better move has been answered in the same way.
         """
         is_reply = course is not best
         if not course.moves or course.boards[0].is_capture(course.made[0]):
@@ -201,15 +226,22 @@ class Prover:
         is_late = claim.wins is not None and claim.wins.ply > winning.SIMPLE
         if is_late or worth < tactics.MIN_PIECE_WON or 100 * worth < winning.COVERED * (best.score - whole.score):
             return None
-        without = (best if is_reply else whole).after(1)
+        without, had = (best.after(1), 0) if is_reply else (whole.after(1), whole.lead(1))
         if not is_reply or course.moves[0] in without.legal_moves:
             passed = _after_pass(after_move(without, *course.moves[:is_reply]))
-            if passed is not None and self._winning.count(passed).pawns >= worth:
+            if passed is not None and 2 * (had + self._wins(passed)) >= worth:
                 return None
         first = course.boards[0].san(course.made[0])
         allowed = f"{whole.boards[0].san(whole.made[0])} allows {first} and the threat of"
         said = f"{allowed if is_reply else f'{first} threatens'} {line.opening}"
         return replace(claim, text=f"{said}, which{claim.text.removeprefix(line.opening)}")
+
+    def _wins(self, position: Position) -> float:
+        """The pawns that the side to move wins, by a count of material or by the judge's line; a mate is more."""
+        line = self.judge.line(position, self.limits)
+        mates = line.score.mate is not None and line.score > 0
+        kept = winning.MATING if mates else Course(position, line.pv, line.score).kept
+        return max(kept, self._winning.count(position).pawns)
 
     def of_line(self, course: Course) -> schema.ClaimReport | None:
         """What the side that begins a line wins by it: a mate or material; None if nothing is proved."""
@@ -391,7 +423,7 @@ def _of_played(claim: schema.ClaimReport, whole: Course, own: Course) -> schema.
 def rules() -> dict[str, str]:
     """What each kind of claim asks of the board, in a sentence or two."""
     by: dict[str, object] = {"mate": Prover._mate, **winning.MEANS}
-    by |= {"material": winning.Winning.difference, "only move": Prover._only}
+    by |= {"material": winning.Winning.difference, "only move": Prover._only, "tempo": Prover._tempo}
     by |= dict.fromkeys(tactics.DRAWS, Prover._draw) | {kind: fact.holds for kind, fact in places.FACTS.items()}
     return {kind: " ".join(str(rule.__doc__).split()) for kind, rule in by.items()}
 

@@ -6,8 +6,6 @@ from functools import partial
 
 import chess
 
-from merino.engine.report import places
-
 WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
 MIN_PIECE_WON = 2  # pawns that an exchange wins where it wins a piece
 MIN_GAIN = 1  # pawns that count as winning something
@@ -171,8 +169,7 @@ def worth_attacking(board: chess.Board, square: chess.Square) -> list[chess.Squa
 def does(board: chess.Board, move: chess.Move, without: chess.Board) -> Iterator[str]:
     """What a move does by itself, the most forcing first: "attacks the queen on d8".
 
-    It exchanges, if it takes anything, threatens mate or stops it, pins, attacks, blocks a passed pawn or advances one;
-    it saves or guards what hangs on a board `without` it, too.
+    It exchanges, if it takes anything, and attacks; it saves or guards what hangs on a board `without` it, too.
     """
     side, after = board.turn, board.copy(stack=False)
     after.push(move)
@@ -181,13 +178,6 @@ def does(board: chess.Board, move: chess.Move, without: chess.Board) -> Iterator
         own = kind_at(board, stood)
         names = chess.piece_name(own), chess.piece_name(taken)
         yield f"exchanges {names[0]}s" if own == taken else f"exchanges a {names[0]} for a {names[1]}"
-    if mating := _mate_after_pass(after):
-        yield f"threatens mate by {mating}"
-    if (mating := _mate_after_pass(board)) and not _mate(after):
-        yield f"stops mate by {mating}"
-    if kind_at(after, at) in SLIDERS and not is_hanging(after, at):
-        for front, behind in pins_by(after, at):
-            yield f"pins the {piece_name(after, front)} to the {piece_name(after, behind)}"
     if targets := attacked(after, at):
         yield f"attacks the {' and the '.join(piece_name(after, target) for target in targets)}"
     hanging = [
@@ -199,11 +189,17 @@ def does(board: chess.Board, move: chess.Move, without: chess.Board) -> Iterator
         verb, now = ("saves", at) if square == stood else ("guards", square)
         if (now == at or now in after.attacks(at)) and not is_hanging(after, now):
             yield f"{verb} the {piece_name(board, square)}"
-    step = 8 if side else -8
-    if any(found.square == at + step for found in places.passed(after, not side)):
-        yield f"blocks the passed {piece_name(after, at + step)}"
-    if any(found.square == at for found in places.passed(after, side)):
-        yield "advances a passed pawn"
+
+
+def neglects(board: chess.Board, move: chess.Move) -> str | None:
+    """What a move gives up by itself: the right to castle, or the place of a knight or bishop that was developed."""
+    side, after = board.turn, board.copy(stack=False)
+    after.push(move)
+    if board.has_castling_rights(side) and not after.has_castling_rights(side) and not board.is_castling(move):
+        return "gives up castling"
+    kind, home = kind_at(board, move.from_square), chess.BB_RANKS[0 if side else 7]
+    is_undone = home & chess.BB_SQUARES[move.to_square] and not home & chess.BB_SQUARES[move.from_square]
+    return f"undevelops the {chess.piece_name(kind)}" if is_undone and kind in (chess.KNIGHT, chess.BISHOP) else None
 
 
 def is_exchange(board: chess.Board, line: Sequence[chess.Move]) -> bool:
@@ -216,21 +212,6 @@ def is_exchange(board: chess.Board, line: Sequence[chess.Move]) -> bool:
 def attacked(board: chess.Board, square: chess.Square) -> list[chess.Square]:
     """Two pieces at most, no kings, that are worth attacking by a piece."""
     return [each for each in worth_attacking(board, square) if board.piece_type_at(each) != chess.KING][:2]
-
-
-def _mate_after_pass(board: chess.Board) -> str | None:
-    """A move by which the side that is not to move would mate if it were; None in check, or if there is none."""
-    if board.is_check():
-        return None
-    passed = board.copy(stack=False)
-    passed.push(chess.Move.null())
-    return _mate(passed)
-
-
-def _mate(board: chess.Board) -> str | None:
-    """A move by which the side to move mates."""
-    names = (board.san(move) for move in board.legal_moves if board.gives_check(move))
-    return next((name.removesuffix("#") for name in names if name.endswith("#")), None)
 
 
 def pins_by(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess.Square, chess.Square]]:

@@ -26,6 +26,7 @@ from merino.study.lines import FOLLOWED, LATEST, OF_MUCH, SPARED, Course, least_
 MAX_FALL = 50  # centipawns that the second search may find less than the first
 MAX_RISE = 100  # centipawns that it may find more where a piece is won
 WON = 600  # centipawns of a side that is winning anyway: what it has more or less there is no test
+UNCLEAR = 170  # centipawns, less than which a pawn won by more than taking it may be worth nothing
 BETTER_OFF = 100  # centipawns of a side that needs no closer look when it wins a piece
 LEAST_PER_PAWN = 60  # centipawns that a move must lose for each pawn that is said to be lost
 COVERED = 0.5  # of what a move loses, that a reason must make
@@ -203,7 +204,8 @@ class Winning:
             return None
         pawns = best.lead(plies[1]) - whole.lead(plies[0])
         loss = int(best.score) - int(whole.score)
-        if pawns < tactics.MIN_GAIN or loss < LEAST_PER_PAWN * min(pawns, SPARED):
+        is_early = pawns == 1 and plies[0] < SIMPLE
+        if pawns < tactics.MIN_GAIN or is_early or loss < LEAST_PER_PAWN * min(pawns, SPARED):
             return None
         counted = [self.count(course.after(ply)).pawns for course, ply in zip((whole, best), plies, strict=True)]
         own, other = map(for_beginner, counted, plies)
@@ -314,15 +316,18 @@ def _by_discovery(course: Course, gain: schema.GainReport) -> _Named | None:
 
 
 def _by_trapping(course: Course, gain: schema.GainReport) -> _Named | None:
-    """After the first move a piece is attacked and lost wherever it goes, and the line takes it."""
+    """After the first move, which takes no guard of it, a piece is attacked and lost wherever it goes, and is taken."""
+    board, first = course.boards[0], course.made[0]
     for square in tactics.trapped(course.boards[1]):
-        if _takes(course, gain, [square]):
+        if first.to_square not in board.attackers(not course.side, square) and _takes(course, gain, [square]):
             return (square,), f"{course.opening} traps the {tactics.piece_name(course.boards[1], square)}"
     return None
 
 
 def _by_anything(course: Course, gain: schema.GainReport) -> _Named | None:
-    """What falls in the line, where none of the others holds."""
+    """What falls in the line, where none of the others holds; a single pawn only where a side is clearly better."""
+    if gain.pawns == 1 and abs(course.score) < UNCLEAR:
+        return None
     taken, _ = _exchanged(course, gain)
     fallen = [fall for fall in course.falls if fall[0] <= gain.ply]
     falls = [fall for fall in fallen if fall[2] in taken] or fallen

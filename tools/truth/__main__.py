@@ -131,6 +131,8 @@ def misplaced(claim: Mapping[str, Any], said: Said) -> str | None:
     epd = chess.Board(claim["fen"]).epd()
     if epd not in (said.board.epd(), after.epd()):
         return "it begins neither before nor after the move"
+    if claim["kind"] == "tempo" and claim["line"][:1] != [said.move["uci"]]:
+        return "it is about another move"
     taken = balance(after, said.board.turn) - balance(said.board, said.board.turn)
     if claim["wins"] and epd == after.epd() and claim["wins"]["pawns"] <= taken:
         return "the move itself has taken as much"

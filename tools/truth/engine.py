@@ -109,7 +109,7 @@ class Judge:
 
 def doubt(claim: Claim, judge: Judge) -> str | None:
     """Why an engine does not confirm a claim that holds on the board; None if it does, at once or deeper."""
-    others = {"mate": _mate, "only move": _only}
+    others = {"mate": _mate, "only move": _only, "tempo": _tempo}
     checks = dict.fromkeys(PLACES, _place) | dict.fromkeys(MATERIAL, _difference) | others
     check = checks.get(claim.kind, _tactic)
     for deeper in (0, DEEPER):
@@ -132,6 +132,17 @@ def _only(claim: Claim, judge: Judge, deeper: int) -> None:
     start, first = claim.boards[0], claim.line[0]
     best, others = judge.ask(start, first, deeper).by_wdl, judge.ask(start, deeper=deeper, but=first).by_wdl
     need(best - others >= MUST_LOSE, f"it is better than any other by {best - others:.1%} only")
+
+
+def _tempo(claim: Claim, judge: Judge, deeper: int) -> None:
+    passed = claim.boards[0].copy()
+    passed.push(chess.Move.null())
+    idle = judge.ask(chess.Board(passed.fen()), deeper=deeper)
+    own = judge.ask(claim.boards[0], claim.line[0], deeper)
+    better, by_cp = 1 - idle.by_wdl - own.by_wdl, 1 - idle.by_cp - own.by_cp
+    if "better by" in claim.text:  # which the centipawns may show where all is lost anyway
+        need(max(better, by_cp) >= MUST_LOSE, f"a pass is better by {better:.1%} only")
+    need(better >= -MUST_LOSE, f"a pass is worse by {-better:.1%}")
 
 
 def _tactic(claim: Claim, judge: Judge, deeper: int) -> None:

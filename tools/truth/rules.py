@@ -37,7 +37,8 @@ DRAWS = {
 }
 PLACES = {kind: Kind(places.place, fact.words) for kind, fact in places.FACTS.items()}
 MATERIAL = {"material": Kind(tactics.comes_out_worse, "comes out worse than")}
-KINDS = {**TACTICS, **MATERIAL, **DRAWS, **PLACES}
+TEMPO = {"tempo": Kind(tactics.tempo, "a pass would be")}
+KINDS = {**TACTICS, **MATERIAL, **TEMPO, **DRAWS, **PLACES}
 
 
 def refusal(found: Mapping[str, Any]) -> str | None:
@@ -54,7 +55,7 @@ def refusal(found: Mapping[str, Any]) -> str | None:
             level = {balance(boards[-1], chess.WHITE) for boards in (claim.boards, claim.others)}
             need(len(level) == 1, "material is not equal at the ends of the lines")
             need(all(is_quiet(boards[-1]) for boards in (claim.boards, claim.others)), "a line ends in an exchange")
-        elif claim.kind not in MATERIAL:
+        elif claim.kind not in MATERIAL | TEMPO:
             need(claim.boards[0].turn == claim.side, "the side it favours is not to move")
         KINDS[claim.kind].check(claim)
         check_text(claim)

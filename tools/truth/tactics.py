@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import chess
 
-from tools.truth import places
 from tools.truth.board import MAX_PLY, WORTH, Claim, Named, at_stake, balance, is_quiet, need, profit, said, taken_on
 
 
@@ -84,26 +83,6 @@ def _attacks(claim: Claim, *squares: str | None) -> bool:
     return {square for square in squares if square} <= named
 
 
-def _mates(board: chess.Board, name: str) -> bool:
-    """Whether the side that is not to move would mate by this move if it were."""
-    passed = board.copy()
-    passed.push(chess.Move.null())
-    return any(passed.san(move) == f"{name}#" for move in passed.legal_moves)
-
-
-def _stops(claim: Claim, name: str) -> bool:
-    after = claim.boards[1]
-    return _mates(claim.boards[0], name) and not any(after.san(move).endswith("#") for move in after.legal_moves)
-
-
-def _pins(claim: Claim, front: str, rear: str) -> bool:
-    board, place = claim.boards[1], claim.line[0].to_square
-    pieces = [board.piece_at(chess.parse_square(square)) for square in (front, rear)]
-    worths = [WORTH[piece.piece_type] for piece in pieces if piece and piece.color != claim.side]
-    is_row = are_in_line(board, place, chess.parse_square(front), chess.parse_square(rear))
-    return is_row and len(worths) == len(pieces) and worths[0] < worths[1]
-
-
 def _hangs(board: chess.Board, square: chess.Square, side: chess.Color) -> bool:
     """Whether the enemy of `side` would win something by taking on a square, were it his turn."""
     taking = board.copy(stack=False)
@@ -123,29 +102,31 @@ def _saves(claim: Claim, verb: str, name: str) -> bool:
     )
 
 
-def _blocks(claim: Claim, name: str) -> bool:
-    board, square = claim.boards[1], chess.parse_square(name)
-    is_passed = chess.square_file(square) in places.passed(board, not claim.side)
-    is_pawn = board.piece_at(square) == chess.Piece(chess.PAWN, not claim.side)
-    return is_passed and is_pawn and claim.line[0].to_square == square + (-8 if claim.side else 8)
-
-
-def _advances(claim: Claim) -> bool:
-    board, square = claim.boards[1], claim.line[0].to_square
-    is_pawn = board.piece_type_at(square) == chess.PAWN
-    return is_pawn and chess.square_file(square) in places.passed(board, claim.side)
-
-
 DEEDS: dict[str, Callable[..., bool]] = {
     r"exchanges (?:a )?(\w+)(?: for a (\w+))?": _exchanges,
     r"attacks the \w+ on (..)(?: and the \w+ on (..))?": _attacks,
-    r"threatens mate by (\S+)": lambda claim, name: _mates(claim.boards[1], name),
-    r"stops mate by (\S+)": _stops,
-    r"pins the \w+ on (..) to the \w+ on (..)": _pins,
     r"(saves|guards) the \w+ on (..)": _saves,
-    r"blocks the passed pawn on (..)": _blocks,
-    r"advances a passed pawn": _advances,
 }
+
+
+IDLE = re.compile(
+    r"(\S+) (?:does harm|gains nothing|(gives up castling)|undevelops the (knight|bishop)): "
+    r"a pass would be (?:better by [\d.]+|(at least as good))"
+)
+
+
+def tempo(claim: Claim) -> None:
+    """The first move gives up what is said, and takes nothing if a pass is only as good; `side` does not make it."""
+    board, after, first, found = *claim.boards[:2], claim.line[0], IDLE.fullmatch(claim.text)
+    need(found and found[1] == board.san(first), f"it says something else of a pass: {claim.text}")
+    assert found
+    need(board.turn != claim.side and not board.is_check(), "there is no pass, or the side it favours makes the move")
+    need(not (found[4] and board.is_capture(first)), "what takes something gains that")
+    could, can = (each.has_castling_rights(board.turn) for each in (board, after))
+    need(not found[2] or (could and not can and not board.is_castling(first)), "it can castle as before")
+    kind = chess.PIECE_NAMES[board.piece_type_at(first.from_square) or 0]
+    is_home = [chess.square_rank(square) == (0 if board.turn else 7) for square in (first.from_square, first.to_square)]
+    need(not found[3] or (kind == found[3] and is_home == [False, True]), f"no {found[3]} goes back")
 
 
 def mate(claim: Claim) -> None:
@@ -192,12 +173,6 @@ def fork(claim: Claim) -> None:
     gains(claim)
 
 
-def are_in_line(board: chess.Board, place: chess.Square, front: chess.Square, rear: chess.Square) -> bool:
-    """Whether a piece attacks a square in front of another, and nothing else stands between."""
-    between = chess.SquareSet.between(place, rear) & board.occupied
-    return front in board.attacks(place) and between == chess.SquareSet([front])
-
-
 def in_a_row(claim: Claim) -> tuple[Named, Named]:
     """The front and the rear piece of the enemy on which a slider looks after the first move; one of them falls."""
     slider, front, rear = only(claim, True, False, False)
@@ -205,7 +180,8 @@ def in_a_row(claim: Claim) -> tuple[Named, Named]:
     need(place is not None and slider.piece.piece_type in (chess.BISHOP, chess.ROOK, chess.QUEEN), "no slider")
     assert place is not None
     stand = all(board.piece_at(each.square) == each.piece for each in (front, rear))
-    in_line = are_in_line(board, place, front.square, rear.square)
+    between = chess.SquareSet.between(place, rear.square) & board.occupied
+    in_line = front.square in board.attacks(place) and between == chess.SquareSet([front.square])
     need(stand and in_line, f"{', '.join(map(said, claim.pieces))} do not stand in a row after the first move")
     falls(claim, front, rear)
     gains(claim)

@@ -118,7 +118,7 @@ class ProofReport:
 
     judge: Annotated[str, "which evaluation or engine searched"]
     nodes: Annotated[int, "positions searched in each of the two searches"]
-    score_before: Annotated[ScoreReport, "the score of `fen`; for a claim about a place, of the end of `other_line`"]
+    score_before: Annotated[ScoreReport, "of `fen`; of a place, at the end of `other_line`; of `tempo`, after a pass"]
     score_after: Annotated[ScoreReport, "the score at the end of `line`, by a search of its own"]
 
 

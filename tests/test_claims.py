@@ -16,7 +16,6 @@ from merino.eval import families, outlook
 from merino.study import claims, lines, tactics, winning
 from merino.study.judge import Judge
 from merino.study.lines import Course, after_move
-from tests.test_truth import DEEDS
 
 LIMITS = Limits(nodes=1000)
 
@@ -227,8 +226,8 @@ def test_a_reply_or_a_move_is_the_only_one_where_most_of_the_loss_hangs_on_it(mo
 
 def test_an_only_move_must_stand_in_a_longer_search_of_itself(monkeypatch):
     monkeypatch.setattr(claims, "LEAST_APART", 0.05)
-    fen, best = Position("4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1"), ("Kf1 Nb3", 0)
-    script, after = judge(), after_move(fen, fen.parse_uci("a1a2"))
+    script, fen = judge(), "4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1"
+    courses = course(fen, "Kf1 Nb3", 0), course("4k3/8/8/2n5/8/8/R4PPP/6K1 b - - 1 1", "Nb3 Kf1", 100)
     for alone, kind in ((100, "reply overlooked"), (-90, claims.UNPROVED)):
 
         def analyse(position: Position, limits: Limits, count: int = 1, alone: int = alone) -> Sequence[Line]:
@@ -237,11 +236,7 @@ def test_an_only_move_must_stand_in_a_longer_search_of_itself(monkeypatch):
             return [line._replace(score=Score(alone))] if is_it else [line]
 
         prover = claims.Prover(replace(script, analyse=analyse), LIMITS)
-        courses = (
-            Course(fen, line_of(fen, *best).pv, Score(0)),
-            Course(after, line_of(after, "Nb3 Kf1", 100).pv, Score(100)),
-        )
-        assert prover.of_mistake(fen.parse_uci("a1a2"), *courses).kind == kind
+        assert prover.of_mistake(Position(fen).parse_uci("a1a2"), *courses).kind == kind
 
 
 EXCHANGING = "3rk3/8/4p3/3n4/8/2N5/6PP/6K1 w - - 0 1"
@@ -272,37 +267,18 @@ def test_an_exchange_may_be_the_only_move_but_not_taking_back(monkeypatch, fen, 
     assert (found.text if found.kind in (claims.REPLY_ALLOWED, claims.ONLY_MISSED) else None) == text
 
 
-@pytest.mark.parametrize(
-    ("fen", "moves", "is_one"),
-    [
-        (EXCHANGING, "Nxd5 exd5", True),
-        (EXCHANGING, "Nxd5 Kf7", False),
-        ("3rk3/8/8/8/8/8/3Q2PP/6K1 w - - 0 1", "Qxd8+ Kxd8", False),
-        (EXCHANGING, "Nxd5", False),
-    ],
-)
-def test_an_exchange_is_of_men_of_the_same_worth_on_one_square(fen, moves, is_one):
-    line = course(fen, moves)
-    assert tactics.is_exchange(line.boards[0], line.made) == is_one
+def test_an_exchange_is_of_men_of_the_same_worth_on_one_square():
+    made = [course(EXCHANGING, moves) for moves in ("Nxd5 exd5", "Nxd5 Kf7", "Nxd5")]
+    made.append(course("3rk3/8/8/8/8/8/3Q2PP/6K1 w - - 0 1", "Qxd8+ Kxd8"))
+    assert [tactics.is_exchange(line.boards[0], line.made) for line in made] == [True, False, False, False]
 
 
 def test_what_a_move_does_is_said_and_no_more():
-    for fen, moves, text, false in DEEDS:
-        board = chess.Board(fen)
-        deeds = tactics.does(board, chess.Move.from_uci(moves.split()[0]), board)
-        assert text.partition(" ")[2] in deeds, text
-        for others, said in false:
-            line = [chess.Move.from_uci(move) for move in others.split()]
-            if tactics.is_exchange(board, line) or not board.is_capture(line[0]):  # of nothing else it is asked
-                assert said.partition(" ")[2] not in tactics.does(board, line[0], board), said
-
-
-def test_a_move_saves_what_would_hang_without_it():
-    board = chess.Board("6k1/6pp/8/3p4/4N3/8/6PP/6K1 w - - 0 1")
-    without = chess.Board("6k1/6pp/8/8/4N3/8/6PP/6K1 b - - 0 1")
-    move = board.parse_san("Ng5")
-    assert list(tactics.does(board, move, board)) == ["saves the knight on e4"]
-    assert list(tactics.does(board, move, without)) == []
+    board = chess.Board(EXCHANGING)
+    assert list(tactics.does(board, board.parse_san("Nxd5"))) == ["exchanges knights"]
+    assert list(tactics.does(board, board.parse_san("Kf1"))) == []
+    board = chess.Board("r3k3/6pp/8/3N4/8/8/6PP/6K1 w q - 0 1")
+    assert list(tactics.does(board, board.parse_san("Nc7+"))) == ["attacks the rook on a8"]
 
 
 def test_a_repetition_is_a_draw_only_where_all_its_moves_give_check():
@@ -397,39 +373,17 @@ def test_what_takes_something_or_is_as_good_in_a_longer_search_is_not_wasted():
     for asked, kind in ((script.analyse, claims.WASTED), (longer, claims.UNPROVED)):
         prover = claims.Prover(replace(script, analyse=asked), LIMITS)
         assert prover.of_mistake(Position(fen).parse_uci("h2h3"), *courses).kind == kind
-    assert (
-        mistake(fen, "Nxe5", ("Kd2 Kd7", 100), ("", 50), {"4k3/8/8/4N3/8/8/5PPP/R3K3 b": ("", 50)}).kind
-        == claims.UNPROVED
+    taken = {"4k3/8/8/4N3/8/8/5PPP/R3K3 b": ("", 50)}
+    assert mistake(fen, "Nxe5", ("Kd2 Kd7", 100), ("", 50), taken).kind == claims.UNPROVED
+
+
+def test_longer_searches_are_asked_where_the_lines_found_prove_nothing():
+    fen, after = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1", "r3k3/8/8/1N6/8/8/4K2P/8 b"
+    script = judge(along(fen, "Nc7+ Kd7 Nxa8 Kc6") | {after: ("Kd7 Kd2", 0)}, otherwise=300)
+    found = claims.Prover(script, LIMITS).of_mistake(
+        Position(fen).parse_uci("e1e2"), course(fen, "Nc7+", 150), course(f"{after} - - 1 1", "Kd7 Kd2", 0)
     )
-
-
-def test_other_searches_are_asked_where_the_lines_found_prove_nothing():
-    fen = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1"
-    position, move = Position(fen), Position(fen).parse_uci("b5c7")
-    answered = {"r3k3/8/8/1N6/8/8/4K2P/8 b": ("Kd7 Kd2", 0)}
-    script = judge(along(fen, "Nc7+ Kd7 Nxa8 Kc6") | answered, otherwise=300)
-
-    def analyse(at: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
-        if list(limits.search_moves) == [move]:
-            return [line_of(position, "Nc7+ Kd7 Nxa8 Kc6", 300)]
-        return script.analyse(at, limits, count)
-
-    best, after = Course(position, (move,), Score(150)), after_move(position, position.parse_uci("e1e2"))
-    prover = claims.Prover(replace(script, analyse=analyse), LIMITS)
-    own = line_of(after, "Kd7 Kd2", 0)
-    found = prover.of_mistake(position.parse_uci("e1e2"), best, Course(after, own.pv, own.score))
     assert found.kind == "fork missed"
-
-
-def test_facts_of_place_are_not_looked_for_in_one_line_after_the_other(monkeypatch):
-    asked = []
-    monkeypatch.setattr(claims.Prover, "_places", lambda *lines: asked.append(lines) or [])
-    monkeypatch.setattr(claims, "_after_pass", lambda _: None)
-    monkeypatch.setattr(winning, "nearly_best", lambda found: [*found] * 3)
-    better, reply = ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
-    found = {"4k3/8/8/2n5/8/8/5PPP/R5K1 w": better, "4k3/8/8/2n5/8/8/R4PPP/6K1 b": reply}
-    assert mistake("4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1", "Ra2", better, reply, found).kind == claims.UNPROVED
-    assert len(asked) == claims.USUAL
 
 
 def test_material_is_counted_in_full_where_a_draw_by_fifty_moves_makes_it_count_less():
@@ -542,10 +496,12 @@ def test_what_a_move_comes_out_worse_by_is_said_where_no_single_line_proves_it()
     assert (claim.kind, claim.side, claim.line, claim.other_line) == ("material", "black", ("h2h3",), ("d1d5",))
     assert (claim.wins.pawns, claim.wins.ply, claim.proof.score_before.cp) == (3, 1, 200)
     back = "Rxd5 Rc8 Ke2 Rb8 Kd3 Ra8 Kc4 Rb8 Kc5 Rd8 Kb4 Rxd5", 300
-    assert mistake(fen, "h3", back, reply, found=unsure, otherwise=-300).kind == claims.UNPROVED
-    assert mistake(fen, "h3", better, ("Nf6 Ke2 Ke7", -150), found=unsure, otherwise=-300).kind == claims.UNPROVED
-    no_worse = unsure | {"r3k3/5ppp/8/3n4/8/7P/5PP1/3RK3 b": ("Nf6 Ke2 Ke7", -100)}
-    assert mistake(fen, "h3", better, reply, found=no_worse, otherwise=-300).kind == claims.UNPROVED
+    gives_back = {taken: (back[0].partition(" ")[2], -200)}
+    assert mistake(fen, "h3", back, reply, found=gives_back, otherwise=-300).kind == claims.UNPROVED
+    no_worse = unsure | {"r3k3/5ppp/8/3n4/8/7P/5PP1/3RK3 b": ("Nf6 Ke2 Ke7", -150)}
+    for score in (-150, 300):
+        worse = ("Nf6 Ke2 Ke7", score)
+        assert mistake(fen, "h3", better, worse, found=no_worse, otherwise=-300).kind == claims.UNPROVED
     given_back = {taken: ("Rd8 Kf1 Rxd5 Ke2", -200)}
     assert mistake(fen, "h3", better, reply, found=given_back, otherwise=-300).kind == claims.UNPROVED
 

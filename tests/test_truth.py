@@ -159,6 +159,13 @@ TRUE = {
 }  # fmt: skip
 
 OPENED = TRUE["tempo"]["fen"]
+
+
+def idle(does, line="f3g1", fen=OPENED):
+    """A move that does this, than which a pass would be no worse."""
+    return made("tempo", fen=fen, line=line, text=f"{does}: a pass would be at least as good")
+
+
 MORE = [
     made(
         "mate", fen="7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", line="a2a7 h8g8 b1b8", pieces="Rb1",
@@ -176,35 +183,21 @@ MORE = [
 ]  # fmt: skip
 
 # False by chess, however well they are put together.
-# What an only move does, each with lines and sentences of which it is not true.
-DEEDS = [
-    ("3rk3/8/8/3n4/8/2N5/6PP/3R2K1 w - - 0 1", "c3d5 d8d5", "1.Nxd5 exchanges knights", [
-        ("c3d5 e8f7", "1.Nxd5 exchanges knights"),
-        ("c3d5 d8d5", "1.Nxd5 exchanges a knight for a bishop"),
-        ("c3d5 d8d5", "1.Nxd5 exchanges rooks"),
-    ]),
-    ("6k1/6pp/8/3p4/4N3/8/6PP/6K1 w - - 0 1", "e4g5", "1.Ng5 saves the knight on e4", [
-        ("g1f2", "1.Kf2 saves the knight on e4"), ("e4c5", "1.Nc5 guards the knight on e4"),
-    ]),
-    ("4r1k1/6pp/3n4/8/4P3/8/5PPP/R5K1 w - - 0 1", "f2f3", "1.f3 guards the pawn on e4", [
-        ("a1d1", "1.Rd1 guards the pawn on e4"), ("a1e1", "1.Re1 guards the pawn on e4"), ("f2f3", "1.f3 wins the day"),
-    ]),
-]  # fmt: skip
+EXCHANGE = "3rk3/8/8/3n4/8/2N5/6PP/3R2K1 w - - 0 1"
 
 
-def only(fen, line, does):
+def only(does, line="c3d5 d8d5"):
     """An only move, no worse than a move of the king, that does what is said."""
-    board = chess.Board(fen)
-    first = board.parse_uci(line.split()[0])
-    king = next(move.uci() for move in board.legal_moves if move != first)
-    name, text = f"{board.piece_at(first.from_square)}{line[:2]}", f"{does} and is better than any other move by 1.00"
-    side = "white" if board.turn else "black"
-    return made("only move", fen=fen, line=line, pieces=name, other=king, text=text, side=side)
+    text = f"{does} and is better than any other move by 1.00"
+    return made("only move", fen=EXCHANGE, line=line, pieces="Nc3", other="g1f1", text=text)
 
 
-TRUE_DEEDS = [only(fen, line, does) for fen, line, does, _ in DEEDS]
-FALSE_DEEDS = {does: only(fen, line, does) for fen, *_, false in DEEDS for line, does in false}
 FALSE = {
+    "nothing takes back": only("1.Nxd5 exchanges knights", "c3d5 e8f7"),
+    "it exchanges for another man": only("1.Nxd5 exchanges a knight for a bishop"),
+    "it exchanges other men": only("1.Nxd5 exchanges rooks"),
+    "it does what has no rule": only("1.Nxd5 exchanges knights and wins the day"),
+    "it attacks what is not named": only("1.Nxd5 exchanges knights and attacks the rook on d8"),
     "two lines with another difference": made("material", other="d1d5 e8e7 d5d7 e7d7"),
     "one move compared with itself": made(
         "material", line="d1d5 e8e7", text="Rxd5 comes out worse than Rxd5 by a rook"
@@ -286,19 +279,13 @@ FALSE = {
     ),
     "an only move by another piece": made("only move", pieces="Pg2 ra8"),
     "an only move compared with itself": made("only move", other="d5c7"),
-    "no castling is given up": made("tempo", text="Ng1 gives up castling: a pass would be at least as good"),
-    "to castle is not to give it up": made(
-        "tempo", fen=OPENED.replace("B1R w", "2R w"), line="e1g1",
-        text="O-O gives up castling: a pass would be at least as good"
-    ),
-    "it goes out": made("tempo", line="f3g5", text="Ng5 undevelops the knight: a pass would be at least as good"),
-    "another piece goes back": made("tempo", text="Ng1 undevelops the bishop: a pass would be at least as good"),
-    "a taker gains something": made("tempo", line="f3e5", text="Nxe5 gains nothing: a pass would be at least as good"),
-    "another move loses it": made("tempo", text="Nh4 gains nothing: a pass would be at least as good"),
-    "no pass in check": made(
-        "tempo", fen="4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", line="e1f1",
-        text="Kf1 gains nothing: a pass would be at least as good"
-    ),
+    "no castling is given up": idle("Ng1 gives up castling"),
+    "to castle is not to give it up": idle("O-O gives up castling", "e1g1", OPENED.replace("B1R w", "2R w")),
+    "it goes out": idle("Ng5 undevelops the knight", "f3g5"),
+    "another piece goes back": idle("Ng1 undevelops the bishop"),
+    "a taker gains something": idle("Nxe5 gains nothing", "f3e5"),
+    "it is said of another move": idle("Nh4 gains nothing"),
+    "no pass in check": idle("Kf1 gains nothing", "e1f1", "4k3/8/8/8/8/8/4r3/4K3 w - - 0 1"),
     "nothing is repeated": made("repetition", line="h5e8 g8h7 e8h5", text="the queen draws by perpetual check"),
     "repeated without a check": made(
         "repetition", fen="6k1/8/8/8/8/8/8/R5K1 w - - 0 1", line="a1b1 g8f7 b1a1 f7g8", pieces="Ra1",
@@ -370,10 +357,7 @@ FALSE_BY_SEARCH = {
         "takes", fen="6k1/5ppp/8/p7/8/8/5PPP/RR4K1 w - - 0 1", line="a1a5 h7h6", pieces="pa5",
         text="1.Rxa5 takes the pawn on a5", wins="1 by 1"
     ),
-    "a pass loses a rook": made(
-        "tempo", fen="4k3/5ppp/8/8/8/1b6/5PPP/3RK3 w - - 0 1", line="d1c1",
-        text="Rc1 gains nothing: a pass would be at least as good"
-    ),
+    "a pass loses a rook": idle("Rc1 gains nothing", "d1c1", "4k3/5ppp/8/8/8/1b6/5PPP/3RK3 w - - 0 1"),
     "a pass is no better": made("tempo", line="d2d3", text="d3 does harm: a pass would be better by 0.95"),
     "another move is as good": made(
         "only move", fen="6k1/6pp/8/8/8/8/5PPP/3R2K1 w - - 0 1", line="d1d7", pieces="Rd1", other="g1f1",
@@ -459,11 +443,11 @@ def _with_wins(true) -> Iterator[tuple[str, dict]]:
 
 def test_true_claims_of_every_kind_are_accepted():
     assert set(TRUE) == set(KINDS)
-    assert [(true["kind"], why) for true in (*CLAIMS, *TRUE_DEEDS) if (why := refusal(true))] == []
+    assert [(true["kind"], why) for true in (*CLAIMS, only("1.Nxd5 exchanges knights")) if (why := refusal(true))] == []
 
 
 def test_planted_false_claims_are_refused():
-    false = [*FALSE.items(), *FALSE_DEEDS.items(), *(pair for true in CLAIMS for pair in falsified(true))]
+    false = [*FALSE.items(), *(pair for true in CLAIMS for pair in falsified(true))]
     missed = [(name, each) for name, each in false if refusal(each) is None]
     print(f"{len(false) - len(missed)} of {len(false)} false claims are refused by the rules")
     assert len(false) >= 300

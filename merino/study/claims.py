@@ -13,7 +13,6 @@ What does not pass is not said.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple
 
 import chess
@@ -25,7 +24,7 @@ from merino.engine.report import phrases, places, schema, static
 from merino.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
 from merino.study.judge import Judge, lengthened
-from merino.study.lines import SPARED, Course, LineEnd, after_move, end_of
+from merino.study.lines import SPARED, Course, LineEnd, after_move, end_of, seen_after
 
 LEAST_OF_SEVERAL = 35  # centipawns that a move must lose for each pawn of several
 LEAST_APART = 0.05  # of the points, by which an only move must be better than any other
@@ -34,12 +33,10 @@ LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of p
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
 NAMED_SHARE = 0.2  # of what a move loses, that a fact must make to be named with another
 PLACES_NAMED = 3
-DEEDS_NAMED = 2  # of what an only move does
 MOST_BY_NET = 2
 ENDS_TRIED = 3  # pairs of ends of two lines, at which a fact may differ
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
-USUAL = 2  # pairs of lines, from the first on, whose ends may prove facts of place: the best of whole searches
 SIMPLER = 4  # times fewer nodes than elsewhere prove a threat, or that a move is not the only one
 LONGEST_DRAW = 8  # plies within which a draw must be shown
 
@@ -105,11 +102,11 @@ class Prover:
     def of_mistake(self, played: int, best: Course, own: Course) -> Mistake:
         """What is wrong with `played` instead of the line `best`; `own` is the line after it, both as searched.
 
-        Where nothing is proved, it is tried again with the lines of other searches.
+        Where nothing is proved, it is tried again with the lines of longer searches.
         """
-        for number, (better, answer) in enumerate(self._lines(best, own)):
-            whole, is_usual = Course(best.start, (played, *answer.moves), Score(-answer.score)), number < USUAL
-            if better.score > whole.score and (found := self._reason(whole, better, answer, is_usual)) is not None:
+        for better, answer in self._lines(best, own):
+            whole = Course(best.start, (played, *answer.moves), Score(-answer.score))
+            if better.score > whole.score and (found := self._reason(whole, better, answer)) is not None:
                 return found
         name = best.boards[0].san(best.made[0])
         is_mate = best.score.mate is not None or own.score.mate is not None
@@ -117,14 +114,15 @@ class Prover:
         return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", best.text(best.shown))
 
     def _lines(self, best: Course, own: Course) -> Iterator[tuple[Course, Course]]:
-        """The lines of a better move and after the one played, then others for them, replies nearly as good as well."""
+        """The lines of a better move and after the one played, then those of longer searches."""
         yield best, own
-        line = self.judge.line(best.start, replace(self.limits, search_moves=list(best.moves[:1])))
-        for reply in winning.nearly_best(self.judge.lines(own.start, self.limits, winning.DEFENCES)):
-            yield Course(best.start, line.pv, line.score), Course(own.start, reply.pv, reply.score)
+        longer = lengthened(self.limits, *winning.LONGER)
+        line, reply = self.judge.line(best.after(1), longer), self.judge.line(own.start, longer)
+        better = Course(best.start, (best.moves[0], *line.pv), seen_after(line.score, -1))
+        yield better, Course(own.start, reply.pv, reply.score)
 
-    def _reason(self, whole: Course, best: Course, own: Course, is_usual: bool) -> Mistake | None:
-        """What the lines of a move played, of a better one, and of the reply, prove: of places only usual ones."""
+    def _reason(self, whole: Course, best: Course, own: Course) -> Mistake | None:
+        """What the lines of a move played, of a better one, and of the reply, prove."""
         for claim, kind, course in self._tactics(whole, best, own):
             return Mistake(kind, claim.text, line_text(course.start, claim.line), (claim,))
         if (difference := self._winning.difference(whole, best)) is not None:
@@ -137,12 +135,12 @@ class Prover:
             if (threat := self._threatening(course, whole, best)) is not None:
                 passed = Position(threat.fen, best.start.chess960)
                 return Mistake(kind, threat.text, line_text(passed, threat.line), (threat,))
-        if tempo := is_usual and self._tempo(whole, best):
+        if tempo := self._tempo(whole, best):
             claim, kind = tempo
             return Mistake(kind, claim.text, line_text(best.start, claim.line), (claim,))
         if (reply := self._only(own, whole, best)) is not None:
             return Mistake(REPLY_ALLOWED, reply.text, line_text(own.start, reply.line), (reply,))
-        if found := is_usual and self._places(whole, best):
+        if found := self._places(whole, best):
             kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(whole.moves[0]) else NOT_GAINED
             sentence = " and ".join(claim.text for claim in found)
             return Mistake(kind, sentence, line_text(best.start, found[0].line), tuple(found))
@@ -181,8 +179,7 @@ class Prover:
                 return None
         targets = tactics.attacked(course.boards[1], course.made[0].to_square)
         named = [(board, square) for square in (course.made[0].from_square, *targets)]
-        deeds = tactics.does(board, course.made[0], without.boards[1])
-        does = "".join(f"{deed} and " for deed in islice(deeds, DEEDS_NAMED))
+        does = "".join(f"{deed} and " for deed in tactics.does(board, course.made[0]))
         by = f"is better than any other {'reply' if is_reply else 'move'} by {(score - second.score) / 100:.2f}"
         said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
         seen, other = (second.score, score), (course.start.uci(second.pv[0]),)

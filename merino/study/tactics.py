@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 import chess
 
@@ -166,29 +165,16 @@ def worth_attacking(board: chess.Board, square: chess.Square) -> list[chess.Squa
     ]
 
 
-def does(board: chess.Board, move: chess.Move, without: chess.Board) -> Iterator[str]:
-    """What a move does by itself, the most forcing first: "attacks the queen on d8".
-
-    It exchanges, if it takes anything, and attacks; it saves or guards what hangs on a board `without` it, too.
-    """
-    side, after = board.turn, board.copy(stack=False)
+def does(board: chess.Board, move: chess.Move) -> Iterator[str]:
+    """What a move does by itself: it exchanges, if it takes anything, and attacks: "attacks the queen on d8"."""
+    after = board.copy(stack=False)
     after.push(move)
-    at, stood = move.to_square, move.from_square
-    if taken := board.piece_type_at(at):
-        own = kind_at(board, stood)
+    if taken := board.piece_type_at(move.to_square):
+        own = kind_at(board, move.from_square)
         names = chess.piece_name(own), chess.piece_name(taken)
         yield f"exchanges {names[0]}s" if own == taken else f"exchanges a {names[0]} for a {names[1]}"
-    if targets := attacked(after, at):
+    if targets := attacked(after, move.to_square):
         yield f"attacks the {' and the '.join(piece_name(after, target) for target in targets)}"
-    hanging = [
-        square
-        for square, piece in board.piece_map().items()
-        if piece.color == side and piece == without.piece_at(square) and is_hanging(board, square)
-    ]
-    for square in sorted(filter(partial(is_hanging, without), hanging), key=lambda square: -worth_at(board, square)):
-        verb, now = ("saves", at) if square == stood else ("guards", square)
-        if (now == at or now in after.attacks(at)) and not is_hanging(after, now):
-            yield f"{verb} the {piece_name(board, square)}"
 
 
 def neglects(board: chess.Board, move: chess.Move) -> str | None:

@@ -50,63 +50,26 @@ def only_move(claim: Claim) -> None:
         need(is_attacked, f"{said(target)} is not attacked, or is not worth taking")
 
 
-# What an only move does, as its sentence says it, each with the rule for what the sentence names.
-
-DOES = re.compile(r"(?:\S+ allows )?\S+?,?(?: which)? (.*)is better than any other (?:move|reply) by [\d.]+")
+DOES = re.compile(
+    r"(?:\S+ allows )?[\w.+#=-]+,?(?: which)? (?:exchanges (?:a )?(\w+)(?: for a (\w+))? and )?"
+    r"(?:attacks the \w+ on (..)(?: and the \w+ on (..))? and )?is better than any other (?:move|reply) by [\d.]+"
+)
 
 
 def deeds(claim: Claim) -> None:
-    """Hold a sentence to each thing that it says the first move does."""
+    """Hold a sentence to what it says that the first move exchanges, with what takes back, and attacks."""
     found = DOES.fullmatch(claim.text)
     need(found, f"it says something else of an only move: {claim.text}")
     assert found
-    rest = found[1]
-    for pattern, holds in DEEDS.items():
-        for deed in re.finditer(pattern, rest):
-            need(holds(claim, *deed.groups()), f"the move does not do it: {deed[0]}")
-        rest = re.sub(pattern, "", rest)
-    need(not rest.replace(" and ", "").strip(), f"no rule for what it does: {rest}")
-
-
-def _exchanges(claim: Claim, own: str, other: str | None) -> bool:
-    need(len(claim.line) > 1, "nothing takes back")
-    board, (first, second) = claim.boards[0], claim.line[:2]
-    taker, taken = board.piece_type_at(first.from_square), board.piece_type_at(first.to_square)
-    if taker is None or taken is None or WORTH[taker] != WORTH[taken]:
-        return False
-    named = (own.removesuffix("s"),) * 2 if other is None else (own, other)
-    return (chess.piece_name(taker), chess.piece_name(taken)) == named and second.to_square == first.to_square
-
-
-def _attacks(claim: Claim, *squares: str | None) -> bool:
-    named = {chess.square_name(each.square) for each in claim.pieces[1:]}
-    return {square for square in squares if square} <= named
-
-
-def _hangs(board: chess.Board, square: chess.Square, side: chess.Color) -> bool:
-    """Whether the enemy of `side` would win something by taking on a square, were it his turn."""
-    taking = board.copy(stack=False)
-    taking.turn, taking.ep_square = not side, None
-    captures = taking.generate_legal_captures(to_mask=chess.BB_SQUARES[square])
-    return any(profit(taking, capture) > 0 for capture in captures)
-
-
-def _saves(claim: Claim, verb: str, name: str) -> bool:
-    square, first = chess.parse_square(name), claim.line[0]
-    is_itself = square == first.from_square
-    now = first.to_square if is_itself else square
-    reaches = is_itself or square in claim.boards[1].attacks(first.to_square)
-    was, is_now = _hangs(claim.boards[0], square, claim.side), _hangs(claim.boards[1], now, claim.side)
-    return (
-        (verb == "saves") == is_itself and claim.boards[0].color_at(square) == claim.side and reaches and was > is_now
-    )
-
-
-DEEDS: dict[str, Callable[..., bool]] = {
-    r"exchanges (?:a )?(\w+)(?: for a (\w+))?": _exchanges,
-    r"attacks the \w+ on (..)(?: and the \w+ on (..))?": _attacks,
-    r"(saves|guards) the \w+ on (..)": _saves,
-}
+    attacked = {chess.square_name(each.square) for each in claim.pieces[1:]}
+    need(set(filter(None, found.group(3, 4))) <= attacked, "it attacks something else")
+    if found[1]:
+        board, (first, *after) = claim.boards[0], claim.line
+        men = [board.piece_type_at(square) or chess.KING for square in (first.from_square, first.to_square)]
+        named = [found[1].removesuffix("s")] * 2 if found[2] is None else [found[1], found[2]]
+        need([chess.piece_name(kind) for kind in men] == named, f"it does not exchange {' for '.join(named)}")
+        is_taken_back = after and after[0].to_square == first.to_square
+        need(is_taken_back and WORTH[men[0]] == WORTH[men[1]], "that is no exchange")
 
 
 IDLE = re.compile(

@@ -7,7 +7,7 @@ the other does not, where both end quiet with level material. The terms must spe
 worth to its owner by the strongest net; one of both must make at least half of what the move loses. Searches from both
 ends must find that difference again. What belongs to the mover comes first.
 
-What does not pass is not said.
+A claim about tempo compares a move with a pass. What does not pass is not said.
 """
 
 from collections.abc import Iterator, Sequence

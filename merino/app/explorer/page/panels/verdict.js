@@ -108,17 +108,16 @@ function provedLine({ fen }, line, title, play) {
 export const proofs = (claims, play) =>
     claims.map((claim) => {
         const { text, proof, wins, line, other_line: other } = claim;
-        const won =
-            wins && `Material won: worth ${plural(wins.pawns, "pawn")}, after ${plural(wins.ply, "ply", "plies")}.`;
-        const [before, after] = other.length
-            ? ["at the end of the other line", "at the end of this one"]
-            : ["where the line begins", "at its end"];
+        const compared = other.length && ["at the end of the other line", "at the end of this one"];
+        const passed = claim.kind === "tempo" && ["after a pass", "after the move"];
+        const [before, after] = passed || compared || ["where the line begins", "at its end"];
         const plays = /threat/.test(text) ? undefined : play; // its line begins after a pass
         const scores = proof && [proof.score_before.text, before, proof.score_after.text, after];
         return h(
             "div.proof",
             provedLine(claim, line, `${capital(text)}:`, plays && ((steps) => plays(claim, steps))),
-            won && note(won),
+            wins &&
+                note(`Material won: worth ${plural(wins.pawns, "pawn")}, after ${plural(wins.ply, "ply", "plies")}.`),
             other.length > 0 && provedLine(claim, other, "Compared with the end of this line:"),
             note(
                 scores

@@ -381,8 +381,8 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
         ({}, ["g1f3", "g8f6"], 3),
         ({BEST: 15}, [BEST], 2),  # a fall too small to look into
         # The move, the position, the best move; longer both; the others of each; and once more what lines are there.
-        ({"g1f3": 100}, ["g1f3"], 13),
-        ({"g1f3": 300}, ["g1f3"], 12),  # where it is plain only a pass is
+        ({"g1f3": 100}, ["g1f3"], 14),
+        ({"g1f3": 300}, ["g1f3"], 13),  # where it is plain only lines and a pass are
         ({BEST: 300}, [BEST], 4),  # the move and the position, where it is the best
     ):
         calls: list[str] = []

@@ -242,29 +242,17 @@ def test_an_only_move_must_stand_in_a_longer_search_of_itself(monkeypatch):
 EXCHANGING = "3rk3/8/4p3/3n4/8/2N5/6PP/6K1 w - - 0 1"
 
 
-@pytest.mark.parametrize(
-    ("fen", "played", "better", "reply", "text"),
-    [
-        (
-            EXCHANGING, "Kf1", ("Nxd5 exd5", 100), ("", 0),
-            "only move missed: 1.Nxd5 exchanges knights and is better than any other move by 1.00 (1. Nxd5 exd5)",
-        ),
-        (
-            EXCHANGING.replace(" w ", " b "), "Kf7", ("Kf8 Kf1", 0), ("Nxd5 exd5", 100),
-            "reply overlooked: Kf7 allows 2.Nxd5, which exchanges knights and is better than any other reply by 1.00 "
-            "(2. Nxd5 exd5)",
-        ),
-        (
-            EXCHANGING.replace(" w ", " b "), "Kf7", ("Kf8 Nxd5", 0), ("Nxd5 exd5", 100),
-            "only move missed: 1...Kf8 is better than any other move by 1.00 (1...Kf8)",
-        ),
-        ("3r2k1/3r4/8/8/8/8/p2R2PP/3R2K1 w - - 0 1", "Rxd7", ("Rxa2 Kf8", 100), ("Rxd7 Rxd7", 0), None),
-    ],
-)  # fmt: skip
-def test_an_exchange_may_be_the_only_move_but_not_taking_back(monkeypatch, fen, played, better, reply, text):
+def test_an_exchange_may_be_the_only_move_but_not_taking_back(monkeypatch):
     monkeypatch.setattr(claims, "LEAST_APART", 0.05)
-    found = mistake(fen, played, better, reply)
-    assert (found.text if found.kind in (claims.REPLY_ALLOWED, claims.ONLY_MISSED) else None) == text
+    black, does = EXCHANGING.replace(" w ", " b "), "exchanges knights and is better than any other"
+    for fen, played, better, reply, said in (
+        (EXCHANGING, "Kf1", ("Nxd5 exd5", 100), ("", 0), f"1.Nxd5 {does} move by 1.00"),
+        (black, "Kf7", ("Kf8 Kf1", 0), ("Nxd5 exd5", 100), f"Kf7 allows 2.Nxd5, which {does} reply by 1.00"),
+        (black, "Kf7", ("Kf8 Nxd5", 0), ("Nxd5 exd5", 100), "1...Kf8 is better than any other move by 1.00"),
+        ("3r2k1/3r4/8/8/8/8/p2R2PP/3R2K1 w - - 0 1", "Rxd7", ("Rxa2 Kf8", 100), ("Rxd7 Rxd7", 0), None),
+    ):
+        found = mistake(fen, played, better, reply)
+        assert (found.sentence if found.kind in (claims.REPLY_ALLOWED, claims.ONLY_MISSED) else None) == said
 
 
 def test_an_exchange_is_of_men_of_the_same_worth_on_one_square():
@@ -274,11 +262,16 @@ def test_an_exchange_is_of_men_of_the_same_worth_on_one_square():
 
 
 def test_what_a_move_does_is_said_and_no_more():
-    board = chess.Board(EXCHANGING)
-    assert list(tactics.does(board, board.parse_san("Nxd5"))) == ["exchanges knights"]
-    assert list(tactics.does(board, board.parse_san("Kf1"))) == []
-    board = chess.Board("r3k3/6pp/8/3N4/8/8/6PP/6K1 w q - 0 1")
-    assert list(tactics.does(board, board.parse_san("Nc7+"))) == ["attacks the rook on a8"]
+    for fen, moves, does in (
+        (EXCHANGING, "Nxd5 exd5", "exchanges knights"),
+        (EXCHANGING, "Kf1", ""),
+        ("r3k3/6pp/8/3N4/8/8/6PP/6K1 w q - 0 1", "Nc7+", "attacks the rook on a8"),
+        (chess.STARTING_FEN, "e4", "occupies the centre"),
+        (chess.STARTING_FEN, "Nf3", "develops the knight"),
+        ("4k3/8/8/8/8/8/4P3/4K2R w K - 0 1", "O-O", "castles"),
+    ):
+        line = course(fen, moves)
+        assert tactics.deeds(line.boards[0], line.made) == does
 
 
 def test_a_repetition_is_a_draw_only_where_all_its_moves_give_check():
@@ -340,25 +333,29 @@ def test_a_threat_that_a_search_finds_without_the_move_as_well_is_none():
 DEVELOPED = "4k3/8/8/8/8/5N2/5PPP/R3K3 w Q - 0 1"
 
 
-@pytest.mark.parametrize(
-    ("played", "idle", "text"),
-    [
-        ("Ng1", -49, "wasted move: Ng1 undevelops the knight: a pass would be at least as good"),
-        ("Ng1", 30, "harmful move: Ng1 undevelops the knight: a pass would be better by 0.80"),
-        ("Kd1", 29, "wasted move: Kd1 gives up castling: a pass would be at least as good"),
-        ("h3", 0, "wasted move: h3 gains nothing: a pass would be at least as good"),
+def test_a_move_that_is_no_better_than_a_pass_gains_nothing_or_does_harm():
+    nothing = "gains nothing, where O-O-O castles: a pass would be at least as good"
+    for played, idle, text in (
+        ("Ng1", -49, f"wasted move: Ng1 {nothing}"),
+        ("h3", 29, f"wasted move: h3 {nothing}"),
         ("Ne5", 30, "harmful move: Ne5 does harm: a pass would be better by 0.80"),
         ("Ng1", -50, None),
         ("Ng1", 101, None),  # it would be better than the move that is recommended
-    ],
-)
-def test_a_move_that_is_no_better_than_a_pass_gains_nothing_or_does_harm(played, idle, text):
-    after = chess.Board(DEVELOPED)
-    after.push_san(played)
-    found = {" ".join(after.fen().split()[:2]): ("", 50), "4k3/8/8/8/8/5N2/5PPP/R3K3 b": ("", -idle)}
-    made = mistake(DEVELOPED, played, ("Kd2 Kd7", 100), ("", 50), found)
-    assert (made.text.partition(" (")[0] if made.claims else None) == text
-    assert not made.claims or (made.claims[0].kind, made.claims[0].side) == ("tempo", "black")
+    ):
+        after = chess.Board(DEVELOPED)
+        after.push_san(played)
+        found = {" ".join(after.fen().split()[:2]): ("", 50), "4k3/8/8/8/8/5N2/5PPP/R3K3 b": ("", -idle)}
+        made = mistake(DEVELOPED, played, ("O-O-O Ke7", 100), ("", 50), found)
+        assert (made.text.partition(" (")[0] if made.claims else None) == text
+        assert not made.claims or (made.claims[0].kind, made.claims[0].side) == ("tempo", "black")
+
+
+def test_a_reply_that_a_pass_would_not_allow_is_named():
+    fen, after = "5r1k/8/8/8/8/5N2/5PPP/R3K3 w Q - 0 1", "5r1k/8/8/8/3N4/8/5PPP/R3K3 b"
+    script = {after: ("Rxf2 Kxf2", 50), fen.replace(" w Q - 0 1", " b"): ("", -30)}
+    for reply, does in (("Rxf2 Kxf2", "allows 1...Rxf2"), ("Kg7 Kd2", "does harm")):
+        found = mistake(fen, "Nd4", ("Kd2 Kg7", 100), (reply, 50), script)
+        assert found.sentence == f"Nd4 {does}: a pass would be better by 0.80"
 
 
 def test_what_takes_something_or_is_as_good_in_a_longer_search_is_not_wasted():

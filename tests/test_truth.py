@@ -92,7 +92,7 @@ TRUE = {
     ),
     "tempo": parts(
         fen="rnbqkb1r/pppp1ppp/5n2/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3", line="f3g1", pieces="", side="black",
-        text="Ng1 undevelops the knight: a pass would be at least as good"
+        text="Ng1 gains nothing: a pass would be at least as good"
     ),
     "repetition": parts(
         fen="6k1/6p1/8/7Q/8/8/1q4r1/7K w - - 0 1", line="h5e8 g8h7 e8h5 h7g8", pieces="Qh5",
@@ -161,9 +161,9 @@ TRUE = {
 OPENED = TRUE["tempo"]["fen"]
 
 
-def idle(does, line="f3g1", fen=OPENED):
+def idle(does, line="f3g1", fen=OPENED, other=""):
     """A move that does this, than which a pass would be no worse."""
-    return made("tempo", fen=fen, line=line, text=f"{does}: a pass would be at least as good")
+    return made("tempo", fen=fen, line=line, other=other, text=f"{does}: a pass would be at least as good")
 
 
 MORE = [
@@ -175,11 +175,14 @@ MORE = [
         "takes", fen="4k3/8/8/8/3pP3/8/8/4K2R b - e3 0 1", line="d4e3", pieces="Pe4",
         text="1...dxe3 takes the pawn on e4", wins="1 by 1",
     ),
-    made("tempo", line="e1e2", text="Ke2 gives up castling: a pass would be better by 0.82"),
+    made("tempo", line="e1e2", text="Ke2 does harm: a pass would be better by 0.82"),
     made(
-        "tempo", fen="r1bqkb1r/pppp1ppp/2n2n2/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3", line="f3e5",
-        text="Nxe5 does harm: a pass would be better by 2.40"
+        "tempo", fen="r1bqkb1r/pppp1ppp/2n2n2/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3", line="f3e5 c6e5",
+        text="Nxe5 allows 3...Nxe5: a pass would be better by 2.40"
     ),
+    idle("Ng1 gains nothing, where Nc3 develops the knight", other="b1c3"),
+    idle("Ng1 gains nothing, where d4 occupies the centre", other="d2d4"),
+    idle("Ng1 gains nothing, where O-O castles", fen=OPENED.replace("B1R w", "2R w"), other="e1g1"),
 ]  # fmt: skip
 
 # False by chess, however well they are put together.
@@ -279,10 +282,14 @@ FALSE = {
     ),
     "an only move by another piece": made("only move", pieces="Pg2 ra8"),
     "an only move compared with itself": made("only move", other="d5c7"),
-    "no castling is given up": idle("Ng1 gives up castling"),
-    "to castle is not to give it up": idle("O-O gives up castling", "e1g1", OPENED.replace("B1R w", "2R w")),
-    "it goes out": idle("Ng5 undevelops the knight", "f3g5"),
-    "another piece goes back": idle("Ng1 undevelops the bishop"),
+    "another reply": made("tempo", line="h2h3 f6e4", text="h3 allows 3...Nc6: a pass would be better by 0.90"),
+    "the reply takes nothing": made(
+        "tempo", line="h2h3 b8c6", text="h3 allows 3...Nc6, which exchanges knights: a pass would be better by 0.90"
+    ),
+    "another move does it": idle("Ng1 gains nothing, where d4 occupies the centre", other="b1c3"),
+    "the other move develops nothing": idle("Ng1 gains nothing, where d4 develops the knight", other="d2d4"),
+    "the other move stays away": idle("Ng1 gains nothing, where c4 occupies the centre", other="c2c4"),
+    "the other move attacks nothing": idle("Ng1 gains nothing, where d4 attacks the knight on f6", other="d2d4"),
     "a taker gains something": idle("Nxe5 gains nothing", "f3e5"),
     "it is said of another move": idle("Nh4 gains nothing"),
     "no pass in check": idle("Kf1 gains nothing", "e1f1", "4k3/8/8/8/8/8/4r3/4K3 w - - 0 1"),
@@ -358,6 +365,9 @@ FALSE_BY_SEARCH = {
         text="1.Rxa5 takes the pawn on a5", wins="1 by 1"
     ),
     "a pass loses a rook": idle("Rc1 gains nothing", "d1c1", "4k3/5ppp/8/8/8/1b6/5PPP/3RK3 w - - 0 1"),
+    "the reply is as good after a pass": made(
+        "tempo", line="e1e2 f6e4", text="Ke2 allows 3...Nxe4: a pass would be better by 0.82"
+    ),
     "a pass is no better": made("tempo", line="d2d3", text="d3 does harm: a pass would be better by 0.95"),
     "another move is as good": made(
         "only move", fen="6k1/6pp/8/8/8/8/5PPP/3R2K1 w - - 0 1", line="d1d7", pieces="Rd1", other="g1f1",

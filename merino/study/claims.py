@@ -74,10 +74,11 @@ TACTICS = {
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
 REPLY_ALLOWED, ONLY_MISSED = "reply overlooked", "only move missed"
 THREAT_ALLOWED, THREAT_MISSED = "threat allowed", "threat missed"
-HARMFUL, WASTED = "harmful move", "wasted move"
-MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED)
+HARMFUL, WASTED, HARM = "harmful move", "wasted move", "better by"
+MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED, UNPROVED)
 MISTAKES += (REPLY_ALLOWED, ONLY_MISSED, THREAT_ALLOWED, THREAT_MISSED, HARMFUL, WASTED, GIVEN_AWAY, NOT_GAINED)
-MISTAKES += (UNPROVED,)
+
+_Reason = tuple[str, Sequence[schema.ClaimReport]]  # the kind of a mistake, and what proves it
 
 
 class _Candidate(NamedTuple):
@@ -106,8 +107,11 @@ class Prover:
         """
         for better, answer in self._lines(best, own):
             whole = Course(best.start, (played, *answer.moves), Score(-answer.score))
-            if better.score > whole.score and (found := self._reason(whole, better, answer)) is not None:
-                return found
+            for kind, found in self._reasons(whole, better, answer) if better.score > whole.score else ():
+                claim, start = found[0], Position(found[0].fen, best.start.chess960)
+                is_better = claim.kind == "material" and not whole.lead(len(claim.line))  # which shows what is missed
+                line = line_text(start, claim.other_line if is_better else claim.line)
+                return Mistake(kind, " and ".join(each.text for each in found), line, tuple(found))
         name = best.boards[0].san(best.made[0])
         is_mate = best.score.mate is not None or own.score.mate is not None
         by = "" if is_mate else f" by {(int(best.score) + int(own.score)) / 100:.2f}"
@@ -121,32 +125,25 @@ class Prover:
         better = Course(best.start, (best.moves[0], *line.pv), seen_after(line.score, -1))
         yield better, Course(own.start, reply.pv, reply.score)
 
-    def _reason(self, whole: Course, best: Course, own: Course) -> Mistake | None:
-        """What the lines of a move played, of a better one, and of the reply, prove."""
-        for claim, kind, course in self._tactics(whole, best, own):
-            return Mistake(kind, claim.text, line_text(course.start, claim.line), (claim,))
+    def _reasons(self, whole: Course, best: Course, own: Course) -> Iterator[_Reason]:
+        """What the lines of a move played, of a better one, and of the reply, prove, with the kind of the mistake."""
+        yield from self._tactics(whole, best, own)
         if (difference := self._winning.difference(whole, best)) is not None:
             pawns, (ply, best_ply), (after, before), text = difference
             wins, other = schema.GainReport(pawns, ply), best.uci(best_ply)
             worse = self._claim("material", own.side, whole, ply, text, (before, after), wins=wins, other=other)
-            shown = worse.line if whole.lead(ply) else other
-            return Mistake(TACTICS["wins material"][0], worse.text, line_text(best.start, shown), (worse,))
+            yield TACTICS["wins material"][0], (worse,)
         for course, kind in ((own, THREAT_ALLOWED), (best, THREAT_MISSED)):
             if (threat := self._threatening(course, whole, best)) is not None:
-                passed = Position(threat.fen, best.start.chess960)
-                return Mistake(kind, threat.text, line_text(passed, threat.line), (threat,))
-        if tempo := self._tempo(whole, best):
-            claim, kind = tempo
-            return Mistake(kind, claim.text, line_text(best.start, claim.line), (claim,))
+                yield kind, (threat,)
+        if (tempo := self._tempo(whole, best, own)) is not None:
+            yield (HARMFUL if HARM in tempo.text else WASTED), (tempo,)
         if (reply := self._only(own, whole, best)) is not None:
-            return Mistake(REPLY_ALLOWED, reply.text, line_text(own.start, reply.line), (reply,))
+            yield REPLY_ALLOWED, (reply,)
         if found := self._places(whole, best):
-            kind = GIVEN_AWAY if found[0].line[0] == best.start.uci(whole.moves[0]) else NOT_GAINED
-            sentence = " and ".join(claim.text for claim in found)
-            return Mistake(kind, sentence, line_text(best.start, found[0].line), tuple(found))
+            yield (GIVEN_AWAY if found[0].line[0] == best.start.uci(whole.moves[0]) else NOT_GAINED), found
         if (only := self._only(best, whole, best)) is not None:
-            return Mistake(ONLY_MISSED, only.text, line_text(best.start, only.line), (only,))
-        return None
+            yield ONLY_MISSED, (only,)
 
     def _only(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
         """Any other move loses half as much as the mistake and 5% of the points, or any other reply gains so much less.
@@ -179,14 +176,14 @@ class Prover:
                 return None
         targets = tactics.attacked(course.boards[1], course.made[0].to_square)
         named = [(board, square) for square in (course.made[0].from_square, *targets)]
-        does = "".join(f"{deed} and " for deed in tactics.does(board, course.made[0]))
+        does = f"{does} and " if (does := tactics.deeds(board, course.made)) else ""
         by = f"is better than any other {'reply' if is_reply else 'move'} by {(score - second.score) / 100:.2f}"
         said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
         seen, other = (second.score, score), (course.start.uci(second.pv[0]),)
         text = f"{said} {does}{by}"
         return self._claim("only move", course.side, course, course.shown, text, seen, pieces=named, other=other)
 
-    def _tempo(self, whole: Course, best: Course) -> tuple[schema.ClaimReport, str] | None:
+    def _tempo(self, whole: Course, best: Course, reply: Course) -> schema.ClaimReport | None:
         """A pass is better than the move by three searches, and no better than the recommended one.
 
         Where it is better by 0.80 the move does harm, else it takes and gains nothing.
@@ -197,14 +194,26 @@ class Prover:
             idle, own = (Score(-self.judge.line(at, within).score) for at in (passed, whole.after(1)))
             if any(score.mate for score in (idle, own, best.score)) or not own < idle <= best.score:
                 return None
-        board, move, is_harmful = whole.boards[0], whole.made[0], idle - own >= winning.CLEARLY
-        if board.is_capture(move) and not is_harmful:
+        board, name, harm = whole.boards[0], whole.boards[0].san(whole.made[0]), idle - own
+        if harm >= winning.CLEARLY:
+            does = self._allowing(reply, passed, idle + winning.COVERED * harm)
+            text = f"{name} {does}: a pass would be {HARM} {harm / 100:.2f}"
+        elif board.is_capture(whole.made[0]):
             return None
-        does = tactics.neglects(board, move) or ("does harm" if is_harmful else "gains nothing")
-        better = f"better by {(idle - own) / 100:.2f}" if is_harmful else "at least as good"
-        text, favours = f"{board.san(move)} {does}: a pass would be {better}", not whole.side
-        claim = self._claim("tempo", favours, whole, whole.shown, text, (idle, own))
-        return claim, HARMFUL if is_harmful else WASTED
+        else:
+            instead = f", where {board.san(best.made[0])} {does}" if (does := tactics.deeds(board, best.made)) else ""
+            text = f"{name} gains nothing{instead}: a pass would be at least as good"
+        seen, plies = (idle, own), max(3, whole.shown)
+        return self._claim("tempo", not whole.side, whole, plies, text, seen, other=best.uci(2))
+
+    def _allowing(self, reply: Course, passed: Position, least: float) -> str:
+        """The reply that a move allows: after a pass it is not legal, or leaves the mover `least`; what it does."""
+        same = [move for move in passed.legal_moves if passed.uci(move) in reply.uci(1)]
+        limits = replace(self.limits, search_moves=same)
+        if not reply.moves or (same and -self.judge.line(passed, limits).score < least):
+            return "does harm"
+        does = tactics.deeds(reply.boards[0], reply.made)
+        return f"allows {reply.opening}" + (f", which {does}" if does else "")
 
     def _threatening(self, course: Course, whole: Course, best: Course) -> schema.ClaimReport | None:
         """What the first move of a line threatens to win soon, if it is a piece and enough.
@@ -233,12 +242,10 @@ class Prover:
         said = f"{allowed if is_reply else f'{first} threatens'} {line.opening}"
         return replace(claim, text=f"{said}, which{claim.text.removeprefix(line.opening)}")
 
-    def _wins(self, position: Position) -> float:
-        """The pawns that the side to move wins, by a count of material or by the judge's line; a mate is more."""
+    def _wins(self, position: Position) -> int:
+        """The pawns that the side to move wins, by a count of material or by the judge's line."""
         line = self.judge.line(position, self.limits)
-        mates = line.score.mate is not None and line.score > 0
-        kept = winning.MATING if mates else Course(position, line.pv, line.score).kept
-        return max(kept, self._winning.count(position).pawns)
+        return max(Course(position, line.pv, line.score).kept, self._winning.count(position).pawns)
 
     def of_line(self, course: Course) -> schema.ClaimReport | None:
         """What the side that begins a line wins by it: a mate or material; None if nothing is proved."""
@@ -256,25 +263,25 @@ class Prover:
 
     # Tactics
 
-    def _tactics(self, whole: Course, best: Course, own: Course) -> Iterator[tuple[schema.ClaimReport, str, Course]]:
+    def _tactics(self, whole: Course, best: Course, own: Course) -> Iterator[_Reason]:
         """What the reply gains, then what the better move would have gained, each with the kind of the mistake."""
         for course, is_missed in ((own, False), (best, True)):
             if (claim := self._mate(course)) is not None:
-                yield claim, TACTICS["mate"][is_missed], course
+                yield TACTICS["mate"][is_missed], (claim,)
         loss = int(best.score) + int(own.score)
         drawing = own if own.moves else whole
         if best.score > 0 and (claim := self._draw(drawing)) is not None:
-            yield claim, DRAW_ALLOWED, drawing
+            yield DRAW_ALLOWED, (claim,)
         lost, won = self._win(own, whole.lead(1)), self._win(best)
         less, more = (0 if claim is None or claim.wins is None else claim.wins.pawns for claim in (lost, won))
         less -= whole.lead(1)
         if lost and _is_worth(less, less + best.kept, loss) and (said := _of_played(lost, whole, own)):
-            yield said, self._name(said, is_missed=False), own
+            yield self._name(said, is_missed=False), (said,)
         is_missed = whole.lead(1) <= 0 or more > whole.kept
         if won and is_missed and _is_worth(more + max(0, less), more - whole.kept, loss):
-            yield won, self._name(won, is_missed=True), best
+            yield self._name(won, is_missed=True), (won,)
         if best.score == 0 and own.score > 0 and (claim := self._draw(best)) is not None:
-            yield claim, DRAW_MISSED, best
+            yield DRAW_MISSED, (claim,)
 
     def _name(self, claim: schema.ClaimReport, is_missed: bool) -> str:
         """The kind of mistake that allows or misses what is claimed."""

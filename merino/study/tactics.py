@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 import chess
 
@@ -165,27 +166,32 @@ def worth_attacking(board: chess.Board, square: chess.Square) -> list[chess.Squa
     ]
 
 
-def does(board: chess.Board, move: chess.Move) -> Iterator[str]:
-    """What a move does by itself: it exchanges, if it takes anything, and attacks: "attacks the queen on d8"."""
-    after = board.copy(stack=False)
+def deeds(board: chess.Board, line: Sequence[chess.Move]) -> str:
+    """Two things at most that the first move of a line does, the most forcing first: "attacks the queen on d8"."""
+    return " and ".join(islice(_deeds(board, line), 2))
+
+
+def _deeds(board: chess.Board, line: Sequence[chess.Move]) -> Iterator[str]:
+    move, after = line[0], board.copy(stack=False)
+    own, at = kind_at(board, move.from_square), move.to_square
     after.push(move)
-    if taken := board.piece_type_at(move.to_square):
-        own = kind_at(board, move.from_square)
-        names = chess.piece_name(own), chess.piece_name(taken)
-        yield f"exchanges {names[0]}s" if own == taken else f"exchanges a {names[0]} for a {names[1]}"
-    if targets := attacked(after, move.to_square):
+    if board.is_castling(move):
+        yield "castles"
+        return
+    if is_exchange(board, line):
+        names = chess.piece_name(own), chess.piece_name(kind_at(board, at))
+        yield f"exchanges {names[0]}s" if names[0] == names[1] else f"exchanges a {names[0]} for a {names[1]}"
+    if targets := attacked(after, at):
         yield f"attacks the {' and the '.join(piece_name(after, target) for target in targets)}"
-
-
-def neglects(board: chess.Board, move: chess.Move) -> str | None:
-    """What a move gives up by itself: the right to castle, or the place of a knight or bishop that was developed."""
-    side, after = board.turn, board.copy(stack=False)
-    after.push(move)
-    if board.has_castling_rights(side) and not after.has_castling_rights(side) and not board.is_castling(move):
-        return "gives up castling"
-    kind, home = kind_at(board, move.from_square), chess.BB_RANKS[0 if side else 7]
-    is_undone = home & chess.BB_SQUARES[move.to_square] and not home & chess.BB_SQUARES[move.from_square]
-    return f"undevelops the {chess.piece_name(kind)}" if is_undone and kind in (chess.KNIGHT, chess.BISHOP) else None
+    if (
+        own == chess.PAWN
+        and not (board.is_capture(move) or after.is_check())
+        and chess.BB_SQUARES[at] & chess.BB_CENTER
+    ):
+        yield "occupies the centre"
+    home = chess.square_rank(move.from_square) == (0 if board.turn else 7) != chess.square_rank(at)
+    if home and own in (chess.KNIGHT, chess.BISHOP):
+        yield f"develops the {chess.piece_name(own)}"
 
 
 def is_exchange(board: chess.Board, line: Sequence[chess.Move]) -> bool:

@@ -137,12 +137,22 @@ def _only(claim: Claim, judge: Judge, deeper: int) -> None:
 def _tempo(claim: Claim, judge: Judge, deeper: int) -> None:
     passed = claim.boards[0].copy()
     passed.push(chess.Move.null())
-    idle = judge.ask(chess.Board(passed.fen()), deeper=deeper)
+    passed = chess.Board(passed.fen())
     own = judge.ask(claim.boards[0], claim.line[0], deeper)
-    better, by_cp = 1 - idle.by_wdl - own.by_wdl, 1 - idle.by_cp - own.by_cp
-    if "better by" in claim.text:  # which the centipawns may show where all is lost anyway
-        need(max(better, by_cp) >= MUST_LOSE, f"a pass is better by {better:.1%} only")
-    need(better >= -MUST_LOSE, f"a pass is worse by {-better:.1%}")
+
+    def better(reply: chess.Move | None = None) -> float:
+        """By how much the points are better after a pass; where all is lost anyway the centipawns may show it."""
+        idle = judge.ask(passed, reply, deeper)
+        by_wdl, by_cp = 1 - idle.by_wdl - own.by_wdl, 1 - idle.by_cp - own.by_cp
+        return max(by_wdl, by_cp) if "better by" in claim.text else by_wdl
+
+    found = better()
+    need(found >= (MUST_LOSE if "better by" in claim.text else -MUST_LOSE), f"a pass is better by {found:.1%} only")
+    if "allows" in claim.text:
+        lost = 1 - own.by_wdl - judge.ask(claim.boards[1], claim.line[1], deeper).by_wdl
+        need(lost <= MAY_LOSE, f"the reply loses {lost:.0%}")
+        is_new = not passed.is_legal(claim.line[1]) or better(claim.line[1]) >= found + MUST_LOSE
+        need(is_new, "after a pass the reply is hardly worse than any other")
 
 
 def _tactic(claim: Claim, judge: Judge, deeper: int) -> None:

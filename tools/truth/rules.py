@@ -121,7 +121,7 @@ def check_text(claim: Claim) -> None:
         names = (claim.boards[0].san(line[0]) for line in (claim.line, claim.other_line))
         need(text.startswith(" comes out worse than ".join(names)), f"it compares other moves: {text}")
     named = {(chess.piece_name(each.piece.piece_type), chess.square_name(each.square)) for each in claim.pieces}
-    standing = claim.boards[-1] if claim.kind in PLACES else claim.boards[0]
+    standing = claim.boards[-1 if claim.kind in PLACES else 1 if claim.kind in TEMPO else 0]
     for kind, square in ON_SQUARE.findall(text):
         there = standing.piece_type_at(chess.parse_square(square))
         is_so = there and chess.piece_name(there) == kind if kind else square in {square for _, square in named}

@@ -1,7 +1,7 @@
 """The rules for what wins or draws: `side` is to move in `fen`, and its first move begins `line`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import chess
 
@@ -35,61 +35,89 @@ def falls(claim: Claim, *named: Named) -> None:
 
 
 def only_move(claim: Claim) -> None:
-    """The first move is by the first piece named, attacks the others, does what is said, and is compared with another.
+    """The first move is by the first piece named, does what is said, and is compared with another.
 
     It takes nothing, but may exchange men of the same worth.
     """
-    mover, *targets = only(claim, True, *[False] * (len(claim.pieces) - 1))
+    mover, *_ = only(claim, True, *[False] * (len(claim.pieces) - 1))
     first = claim.line[0]
     need(first.from_square == mover.square, f"the first move is not by {said(mover)}")
     need(not claim.boards[0].is_capture(first) or "exchanges" in claim.text, "the first move takes something")
     need(len(claim.other_line) == 1 and claim.other_line[0] != first, "it is compared with no other move")
-    deeds(claim)
-    for target in targets:
-        is_attacked = is_worth_taking(claim.boards[1], first.to_square, target)
-        need(is_attacked, f"{said(target)} is not attacked, or is not worth taking")
-
-
-DOES = re.compile(
-    r"(?:\S+ allows )?[\w.+#=-]+,?(?: which)? (?:exchanges (?:a )?(\w+)(?: for a (\w+))? and )?"
-    r"(?:attacks the \w+ on (..)(?: and the \w+ on (..))? and )?is better than any other (?:move|reply) by [\d.]+"
-)
-
-
-def deeds(claim: Claim) -> None:
-    """Hold a sentence to what it says that the first move exchanges, with what takes back, and attacks."""
-    found = DOES.fullmatch(claim.text)
+    found = ONLY.fullmatch(claim.text)
     need(found, f"it says something else of an only move: {claim.text}")
-    assert found
-    attacked = {chess.square_name(each.square) for each in claim.pieces[1:]}
-    need(set(filter(None, found.group(3, 4))) <= attacked, "it attacks something else")
-    if found[1]:
-        board, (first, *after) = claim.boards[0], claim.line
-        men = [board.piece_type_at(square) or chess.KING for square in (first.from_square, first.to_square)]
-        named = [found[1].removesuffix("s")] * 2 if found[2] is None else [found[1], found[2]]
-        need([chess.piece_name(kind) for kind in men] == named, f"it does not exchange {' for '.join(named)}")
-        is_taken_back = after and after[0].to_square == first.to_square
-        need(is_taken_back and WORTH[men[0]] == WORTH[men[1]], "that is no exchange")
+    does(found and found[1], claim.boards[0], claim.line)
 
 
-IDLE = re.compile(
-    r"(\S+) (?:does harm|gains nothing|(gives up castling)|undevelops the (knight|bishop)): "
-    r"a pass would be (?:better by [\d.]+|(at least as good))"
-)
+ONLY = re.compile(r"(?:\S+ allows )?\S+?(?:, which)? (?:(.*) and )?is better than any other (?:move|reply) by [\d.]+")
+HARM = re.compile(r"(\S+) (?:does harm|allows (\S+?)(?:, which (.*))?): a pass would be better by [\d.]+")
+VAIN = re.compile(r"(\S+) gains nothing(?:, where (\S+) (.*))?: a pass would be at least as good")
 
 
 def tempo(claim: Claim) -> None:
-    """The first move gives up what is said, and takes nothing if a pass is only as good; `side` does not make it."""
-    board, after, first, found = *claim.boards[:2], claim.line[0], IDLE.fullmatch(claim.text)
+    """The first move, which `side` does not make, is named, as is a reply or another move, which does what is said."""
+    board, first = claim.boards[0], claim.line[0]
+    harm, vain = (form.fullmatch(claim.text) for form in (HARM, VAIN))
+    found = harm or vain
     need(found and found[1] == board.san(first), f"it says something else of a pass: {claim.text}")
-    assert found
     need(board.turn != claim.side and not board.is_check(), "there is no pass, or the side it favours makes the move")
-    need(not (found[4] and board.is_capture(first)), "what takes something gains that")
-    could, can = (each.has_castling_rights(board.turn) for each in (board, after))
-    need(not found[2] or (could and not can and not board.is_castling(first)), "it can castle as before")
-    kind = chess.PIECE_NAMES[board.piece_type_at(first.from_square) or 0]
-    is_home = [chess.square_rank(square) == (0 if board.turn else 7) for square in (first.from_square, first.to_square)]
-    need(not found[3] or (kind == found[3] and is_home == [False, True]), f"no {found[3]} goes back")
+    if harm and harm[2]:
+        is_reply = len(claim.line) > 1 and harm[2].endswith(f".{claim.boards[1].san(claim.line[1])}")
+        need(is_reply, f"{harm[2]} is not the reply")
+        does(harm[3], claim.boards[1], claim.line[1:])
+    if vain:
+        need(not board.is_capture(first), "what takes something gains that")
+        others = claim.other_line
+        need(not vain[2] or (others and board.san(others[0]) == vain[2]), f"{vain[2]} is not the other move")
+        does(vain[3], board, others)
+
+
+# What a move does, as sentences say it, each with the rule for what is named.
+
+
+def does(said: str | None, board: chess.Board, line: Sequence[chess.Move]) -> None:
+    """Hold a sentence to each thing that it says the first move of a line does."""
+    rest = said or ""
+    for pattern, holds in DEEDS.items():
+        for deed in re.finditer(pattern, rest):
+            need(holds(board, line, *deed.groups()), f"the move does not do it: {deed[0]}")
+        rest = re.sub(pattern, "", rest)
+    need(not rest.replace(" and ", "").strip(), f"no rule for what it does: {rest}")
+
+
+def _exchanges(board: chess.Board, line: Sequence[chess.Move], own: str, other: str | None) -> bool:
+    kinds = [board.piece_type_at(square) or chess.KING for square in (line[0].from_square, line[0].to_square)]
+    named = [own.removesuffix("s")] * 2 if other is None else [own, other]
+    is_so = [chess.piece_name(kind) for kind in kinds] == named and WORTH[kinds[0]] == WORTH[kinds[1]]
+    return is_so and len(line) > 1 and line[1].to_square == line[0].to_square
+
+
+def _attacks(board: chess.Board, line: Sequence[chess.Move], *squares: str | None) -> bool:
+    after = board.copy(stack=False)
+    after.push(line[0])
+    named = [(after.piece_at(square), square) for square in map(chess.parse_square, filter(None, squares))]
+    return all(
+        piece and piece.color == after.turn and is_worth_taking(after, line[0].to_square, Named(piece, square))
+        for piece, square in named
+    )
+
+
+def _develops(board: chess.Board, line: Sequence[chess.Move], kind: str) -> bool:
+    home = 0 if board.turn else 7
+    is_out = chess.square_rank(line[0].from_square) == home != chess.square_rank(line[0].to_square)
+    return is_out and board.piece_type_at(line[0].from_square) == chess.PIECE_NAMES.index(kind)
+
+
+DEEDS: dict[str, Callable[..., bool]] = {
+    r"exchanges (?:a )?(\w+)(?: for a (\w+))?": _exchanges,
+    r"attacks the \w+ on (..)(?: and the \w+ on (..))?": _attacks,
+    r"castles": lambda board, line: board.is_castling(line[0]),
+    r"develops the (knight|bishop)": _develops,
+    r"occupies the centre": lambda board, line: (
+        bool(chess.BB_SQUARES[line[0].to_square] & chess.BB_CENTER)
+        and board.piece_type_at(line[0].from_square) == chess.PAWN
+    ),
+}
 
 
 def mate(claim: Claim) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from merino.app.console import shared
-from merino.core.common import command, files, interrupt, options, terminal, work
+from merino.core.common import command, errors, files, interrupt, options, terminal, work
 from merino.core.common.text import as_word, did_you_mean
 from merino.eval.families import load_chosen
 from merino.match import report, runner, statistics
@@ -74,10 +74,8 @@ def _test(args: Namespace) -> statistics.Sprt | None:
     if args.sprt is None:
         return None
     elo0, elo1 = args.sprt
-    try:
+    with errors.turning(ValueError, command.UsageError, "--sprt: "):
         return statistics.Sprt(elo0, elo1, args.alpha, args.beta, statistics.Model(args.model))
-    except ValueError as error:
-        raise command.UsageError(f"--sprt: {error}") from error
 
 
 def run_gauntlet(words: Sequence[str]) -> int:

@@ -113,10 +113,8 @@ def load_net(path: Path) -> Network:
 
 def net_in(content: bytes, path: Path) -> Network:
     """The net of the content of the file `path`; raises NetError, which names the file."""
-    try:
+    with errors.turning(evaluation.EvaluationError, NetError, f"'{path}' is not a usable net: "):
         return read_net(content, str(path))
-    except evaluation.EvaluationError as error:
-        raise NetError(f"'{path}' is not a usable net: {error}") from error
 
 
 def read_net(content: bytes, name: str | None = None) -> Network:
@@ -139,11 +137,9 @@ def _ours(content: bytes, name: str | None) -> Network:
     wanted = at + 2 * sum(prod(size) for size in sizes.values())
     if len(content) != wanted:
         raise NetError(f"it has {len(content)} bytes, but {shape} needs {wanted}")
-    try:
+    with errors.turning(DamageError, NetError):
         if name is not None:
             check(header, name, memoryview(content)[at:])
-    except DamageError as error:
-        raise NetError(str(error)) from error
     weights = {}
     for layer, size in sizes.items():
         weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
@@ -223,10 +219,8 @@ def as_text(network: Network) -> str:
 
 def network_of(text: str) -> Network:
     """The net of a text from `as_text`; raises NetError."""
-    try:
+    with errors.turning(ValueError, NetError, "an identity of a net cannot be read: "):
         return read_net(base64.b64decode(text, validate=True))
-    except ValueError as error:
-        raise NetError(f"an identity of a net cannot be read: {error}") from error
 
 
 def digest(network: Network) -> str:

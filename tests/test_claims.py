@@ -213,13 +213,11 @@ def test_a_defence_as_good_as_the_best_may_save_material():
 
 def test_a_reply_or_a_move_is_the_only_one_where_most_of_the_loss_hangs_on_it(monkeypatch):
     fen, better, reply = "4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1", ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
-    for least, kind in ((0.05, "reply overlooked"), (0.5, claims.UNPROVED)):
+    for least, score, kind in ((0.5, 100, None), (0.05, 31_742, None), (0.05, 100, "only move")):
         monkeypatch.setattr(claims, "LEAST_APART", least)
-        assert mistake(fen, "Ra2", better, reply).kind == kind
-    monkeypatch.setattr(claims, "LEAST_APART", 0.05)
-    found = mistake(fen, "Ra2", better, reply)
+        found = mistake(fen, "Ra2", better, ("Nb3 Kf1", score))
+        assert (found.claims[0].kind if found.claims else None) == kind
     assert found.sentence == "Ra2 allows 1...Nb3, which is better than any other reply by 1.00"
-    assert found.claims[0].kind == "only move" and found.claims[0].other_line
     monkeypatch.setattr(winning, "COVERED", 9.0)
     assert mistake(fen, "Ra2", better, reply).kind == claims.UNPROVED
 
@@ -548,6 +546,7 @@ FALLS_SHORT = [
     ("n", 400, (0, 200), 0, True),
     ("n", 400, (0, 199), 0, False),  # less than half of the loss
     ("early", 60, (0, 300), 0, False),  # a pawn less as soon as the move is made
+    ("swap", 60, (0, 300), 0, False),  # a knight and a pawn for a bishop
 ]
 
 
@@ -555,6 +554,8 @@ FALLS_SHORT = [
 def test_a_line_comes_out_worse_by_what_covers_its_loss(taken, loss, ends, taken_back, is_said, monkeypatch):
     fen, reply = (KNIGHT, "Nf6") if taken == "n" else ("r3k3/2p2ppp/8/3p4/8/8/5PPP/3RK3 w q - 0 1", "c6")
     monkeypatch.setattr(winning, "SIMPLE", 3 if taken == "early" else 1)
+    if taken == "swap":
+        monkeypatch.setattr(winning, "_worse_by", lambda *_: ({chess.KNIGHT: 1, chess.PAWN: 1}, {chess.BISHOP: 1}))
     counted(monkeypatch, taken_back, 0)
     farther = zip(ends, ([0], [3 if taken == "n" else 1]), strict=True)
     monkeypatch.setattr(winning.Winning, "farther", lambda *_: next(farther))

@@ -21,7 +21,7 @@ from merino.core.board.fen import COLOUR_NAMES, MAX_COUNTER
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.engine.notation.san import san_line
 from merino.engine.report import phrases, places, schema, static
-from merino.engine.search.limits import MATE_SCORE, Limits, Score
+from merino.engine.search.limits import KNOWN_WIN, MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
 from merino.study.judge import Judge, lengthened
 from merino.study.lines import SPARED, Course, LineEnd, after_move, end_of, seen_after
@@ -153,7 +153,7 @@ class Prover:
         is_reply, board = course is not best, course.boards[0]
         without = best if is_reply else whole
         others = [move for move in course.start.legal_moves if move not in course.moves[:1]]
-        if not course.moves or not others or course.score.mate is not None:
+        if not course.moves or not others or abs(course.score) >= KNOWN_WIN:
             return None
         if board.is_capture(course.made[0]) and not (
             tactics.is_exchange(board, course.made)
@@ -172,7 +172,7 @@ class Prover:
             else:
                 second = self.judge.line(course.start, replace(within, search_moves=others))
             scores = (Score(-second.score), Score(-score)) if is_reply else (score, second.score)
-            if second.score.mate is not None or self.judge.fall(best.start, *scores) < least:
+            if abs(second.score) >= KNOWN_WIN or self.judge.fall(best.start, *scores) < least:
                 return None
         targets = tactics.attacked(course.boards[1], course.made[0].to_square)
         named = [(board, square) for square in (course.made[0].from_square, *targets)]

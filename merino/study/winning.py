@@ -216,8 +216,9 @@ class Winning:
         if is_far or max(counted) > 0 or certain < least_of(pawns) or best_end - end < COVERED * loss:
             return None
         names = (course.boards[0].san(course.made[0]) for course in (whole, best))
-        text = f"{' comes out worse than '.join(names)} by {_worse_by(whole, best, plies)}"
-        return Shortfall(pawns, plies, (end, best_end), text)
+        lost, paid = _worse_by(whole, best, plies)
+        text = f"{' comes out worse than '.join(names)} by {phrases.listed(lost, paid)}"
+        return None if pawns == 1 and paid else Shortfall(pawns, plies, (end, best_end), text)
 
     def farther(self, course: Course, ply: int, count: int = 1) -> tuple[Score, list[int]]:
         """The score after so many plies by a longer search, for who begins, and the pawns won by its best lines.
@@ -391,12 +392,11 @@ def _settled(course: Course, last: int, sign: int) -> int:
     return early[early.index(found) + 1] if (found := next(other, None)) else early[0]
 
 
-def _worse_by(whole: Course, best: Course, plies: tuple[int, int]) -> str:
-    """What the side that begins two lines has less at the end of the first: "a pawn", "a rook for a bishop"."""
+def _worse_by(whole: Course, best: Course, plies: tuple[int, int]) -> tuple[Counter[chess.PieceType], ...]:
+    """What the side that begins two lines has less at the end of the first, and what it has more."""
     ends = whole.boards[plies[0]], best.boards[plies[1]]
     own, other = (tactics.men(ends[0], side) for side in (whole.side, not whole.side))
     best_own, best_other = (tactics.men(ends[1], side) for side in (whole.side, not whole.side))
     less = best_own + other
     more = own + best_other
-    lost, paid = less - more, more - less
-    return phrases.listed(lost, paid)
+    return less - more, more - less

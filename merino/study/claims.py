@@ -203,8 +203,8 @@ class Prover:
         else:
             instead = f", where {board.san(best.made[0])} {does}" if (does := tactics.deeds(board, best.made)) else ""
             text = f"{name} gains nothing{instead}: a pass would be at least as good"
-        seen, plies = (idle, own), max(3, whole.shown)
-        return self._claim("tempo", not whole.side, whole, plies, text, seen, other=best.uci(2))
+        plies, other = max(3, whole.shown), best.uci(2) if ", where " in text else ()
+        return self._claim("tempo", not whole.side, whole, plies, text, (idle, own), other=other)
 
     def _allowing(self, reply: Course, passed: Position, least: float) -> str:
         """The reply that a move allows: after a pass it is not legal, or leaves the mover `least`; what it does."""

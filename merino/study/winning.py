@@ -394,9 +394,7 @@ def _settled(course: Course, last: int, sign: int) -> int:
 
 def _worse_by(whole: Course, best: Course, plies: tuple[int, int]) -> tuple[Counter[chess.PieceType], ...]:
     """What the side that begins two lines has less at the end of the first, and what it has more."""
-    ends = whole.boards[plies[0]], best.boards[plies[1]]
-    own, other = (tactics.men(ends[0], side) for side in (whole.side, not whole.side))
-    best_own, best_other = (tactics.men(ends[1], side) for side in (whole.side, not whole.side))
-    less = best_own + other
-    more = own + best_other
+    own, other = whole.boards[plies[0]], best.boards[plies[1]]
+    less = tactics.men(other, whole.side) + tactics.men(own, not whole.side)
+    more = tactics.men(own, whole.side) + tactics.men(other, not whole.side)
     return less - more, more - less

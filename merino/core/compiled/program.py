@@ -35,6 +35,7 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.np import arrayobj
 from numba.np.arrayobj import make_array, populate_array
 
+from merino.core.common.errors import turning
 from merino.core.compiled.cache import CHECKS_BOUNDS, target
 from merino.core.compiled.code_files import IN_ONE_PIECE, SYMBOL
 from merino.core.compiled.compiling import WATCH
@@ -333,10 +334,8 @@ def compile_entry(entry: Any, kinds: tuple[Any, ...], given: tuple[Any, ...]) ->
 
     Raises CompilationError for what numba does not compile.
     """
-    try:
+    with turning(NumbaError, CompilationError):
         return _compiled(entry, tuple(map(_type_of, kinds, given)))
-    except NumbaError as error:
-        raise CompilationError(str(error)) from error
 
 
 def _type_of(kind: Any, value: Any) -> Any:

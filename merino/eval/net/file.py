@@ -113,8 +113,10 @@ def load_net(path: Path) -> Network:
 
 def net_in(content: bytes, path: Path) -> Network:
     """The net of the content of the file `path`; raises NetError, which names the file."""
-    with errors.turning(evaluation.EvaluationError, NetError, f"'{path}' is not a usable net: "):
+    try:
         return read_net(content, str(path))
+    except evaluation.EvaluationError as error:
+        raise NetError(f"'{path}' is not a usable net: {error}") from error
 
 
 def read_net(content: bytes, name: str | None = None) -> Network:
@@ -137,9 +139,11 @@ def _ours(content: bytes, name: str | None) -> Network:
     wanted = at + 2 * sum(prod(size) for size in sizes.values())
     if len(content) != wanted:
         raise NetError(f"it has {len(content)} bytes, but {shape} needs {wanted}")
-    with errors.turning(DamageError, NetError):
+    try:
         if name is not None:
             check(header, name, memoryview(content)[at:])
+    except DamageError as error:
+        raise NetError(str(error)) from error
     weights = {}
     for layer, size in sizes.items():
         weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)

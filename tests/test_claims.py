@@ -11,7 +11,7 @@ import chess
 import pytest
 
 from merino.core.board.game import Position
-from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
+from merino.engine.search.limits import KNOWN_WIN, MATE_SCORE, Limits, Line, Score
 from merino.eval import families, outlook
 from merino.study import claims, lines, tactics, winning
 from merino.study.judge import Judge
@@ -213,11 +213,12 @@ def test_a_defence_as_good_as_the_best_may_save_material():
 
 def test_a_reply_or_a_move_is_the_only_one_where_most_of_the_loss_hangs_on_it(monkeypatch):
     fen, better, reply = "4k3/8/8/2n5/8/8/5PPP/R5K1 w - - 0 1", ("Kf1 Nb3", 0), ("Nb3 Kf1", 100)
-    for least, score, kind in ((0.5, 100, None), (0.05, 31_742, None), (0.05, 100, "only move")):
+    for least, kind in ((0.5, None), (0.05, "only move")):
         monkeypatch.setattr(claims, "LEAST_APART", least)
-        found = mistake(fen, "Ra2", better, ("Nb3 Kf1", score))
+        found = mistake(fen, "Ra2", better, reply)
         assert (found.claims[0].kind if found.claims else None) == kind
     assert found.sentence == "Ra2 allows 1...Nb3, which is better than any other reply by 1.00"
+    assert claims.Prover(judge(), LIMITS)._only(*[course(fen, "Kf1 Nb3", KNOWN_WIN)] * 3) is None
     monkeypatch.setattr(winning, "COVERED", 9.0)
     assert mistake(fen, "Ra2", better, reply).kind == claims.UNPROVED
 
@@ -375,9 +376,8 @@ def test_what_takes_something_or_is_as_good_in_a_longer_search_is_not_wasted():
 def test_longer_searches_are_asked_where_the_lines_found_prove_nothing():
     fen, after = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1", "r3k3/8/8/1N6/8/8/4K2P/8 b"
     script = judge(along(fen, "Nc7+ Kd7 Nxa8 Kc6") | {after: ("Kd7 Kd2", 0)}, otherwise=300)
-    found = claims.Prover(script, LIMITS).of_mistake(
-        Position(fen).parse_uci("e1e2"), course(fen, "Nc7+", 150), course(f"{after} - - 1 1", "Kd7 Kd2", 0)
-    )
+    courses = course(fen, "Nc7+", 150), course(f"{after} - - 1 1", "Kd7 Kd2", 0)
+    found = claims.Prover(script, LIMITS).of_mistake(Position(fen).parse_uci("e1e2"), *courses)
     assert found.kind == "fork missed"
 
 

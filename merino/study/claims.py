@@ -74,7 +74,7 @@ TACTICS = {
 DRAW_ALLOWED, DRAW_MISSED = "draw allowed", "draw missed"
 REPLY_ALLOWED, ONLY_MISSED = "reply overlooked", "only move missed"
 THREAT_ALLOWED, THREAT_MISSED = "threat allowed", "threat missed"
-HARMFUL, WASTED, HARM = "harmful move", "wasted move", "better by"
+HARMFUL, WASTED = "harmful move", "wasted move"
 MISTAKES = (*(name for pair in TACTICS.values() for name in pair), DRAW_ALLOWED, DRAW_MISSED, UNPROVED)
 MISTAKES += (REPLY_ALLOWED, ONLY_MISSED, THREAT_ALLOWED, THREAT_MISSED, HARMFUL, WASTED, GIVEN_AWAY, NOT_GAINED)
 
@@ -137,7 +137,7 @@ class Prover:
             if (threat := self._threatening(course, whole, best)) is not None:
                 yield kind, (threat,)
         if (tempo := self._tempo(whole, best, own)) is not None:
-            yield (HARMFUL if HARM in tempo.text else WASTED), (tempo,)
+            yield tempo
         if (reply := self._only(own, whole, best)) is not None:
             yield REPLY_ALLOWED, (reply,)
         if found := self._places(whole, best):
@@ -183,7 +183,7 @@ class Prover:
         text = f"{said} {does}{by}"
         return self._claim("only move", course.side, course, course.shown, text, seen, pieces=named, other=other)
 
-    def _tempo(self, whole: Course, best: Course, reply: Course) -> schema.ClaimReport | None:
+    def _tempo(self, whole: Course, best: Course, reply: Course) -> _Reason | None:
         """A pass is better than the move by three searches, and no better than the recommended one.
 
         Where it is better by 0.80 the move does harm, else it takes and gains nothing.
@@ -194,17 +194,18 @@ class Prover:
             idle, own = (Score(-self.judge.line(at, within).score) for at in (passed, whole.after(1)))
             if any(score.mate for score in (idle, own, best.score)) or not own < idle <= best.score:
                 return None
-        board, name, harm = whole.boards[0], whole.boards[0].san(whole.made[0]), idle - own
+        board, harm, other = whole.boards[0], idle - own, tuple[str, ...]()
         if harm >= winning.CLEARLY:
+            kind, better = HARMFUL, f"better by {harm / 100:.2f}"
             does = self._allowing(reply, passed, idle + winning.COVERED * harm)
-            text = f"{name} {does}: a pass would be {HARM} {harm / 100:.2f}"
         elif board.is_capture(whole.made[0]):
             return None
         else:
-            instead = f", where {board.san(best.made[0])} {does}" if (does := tactics.deeds(board, best.made)) else ""
-            text = f"{name} gains nothing{instead}: a pass would be at least as good"
-        plies, other = max(3, whole.shown), best.uci(2) if ", where " in text else ()
-        return self._claim("tempo", not whole.side, whole, plies, text, (idle, own), other=other)
+            kind, better, does = WASTED, "at least as good", "gains nothing"
+            if instead := tactics.deeds(board, best.made):
+                does, other = f"{does}, where {board.san(best.made[0])} {instead}", best.uci(2)
+        text, plies = f"{board.san(whole.made[0])} {does}: a pass would be {better}", max(3, whole.shown)
+        return kind, (self._claim("tempo", not whole.side, whole, plies, text, (idle, own), other=other),)
 
     def _allowing(self, reply: Course, passed: Position, least: float) -> str:
         """The reply that a move allows: after a pass it is not legal, or leaves the mover `least`; what it does."""

@@ -183,11 +183,8 @@ def _deeds(board: chess.Board, line: Sequence[chess.Move]) -> Iterator[str]:
         yield f"exchanges {names[0]}s" if names[0] == names[1] else f"exchanges a {names[0]} for a {names[1]}"
     if targets := attacked(after, at):
         yield f"attacks the {' and the '.join(piece_name(after, target) for target in targets)}"
-    if (
-        own == chess.PAWN
-        and not (board.is_capture(move) or after.is_check())
-        and chess.BB_SQUARES[at] & chess.BB_CENTER
-    ):
+    is_central = own == chess.PAWN and chess.BB_SQUARES[at] & chess.BB_CENTER
+    if is_central and not (board.is_capture(move) or after.is_check()):
         yield "occupies the centre"
     home = chess.square_rank(move.from_square) == (0 if board.turn else 7) != chess.square_rank(at)
     if home and own in (chess.KNIGHT, chess.BISHOP):

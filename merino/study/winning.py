@@ -204,8 +204,9 @@ class Winning:
             return None
         pawns = best.lead(plies[1]) - whole.lead(plies[0])
         loss = int(best.score) - int(whole.score)
-        is_early = pawns == 1 and plies[0] < SIMPLE
-        if pawns < tactics.MIN_GAIN or is_early or loss < LEAST_PER_PAWN * min(pawns, SPARED):
+        lost, paid = _worse_by(whole, best, plies)
+        is_unsure = pawns == 1 and (paid or plies[0] < SIMPLE)
+        if pawns < tactics.MIN_GAIN or is_unsure or loss < LEAST_PER_PAWN * min(pawns, SPARED):
             return None
         counted = [self.count(course.after(ply)).pawns for course, ply in zip((whole, best), plies, strict=True)]
         own, other = map(for_beginner, counted, plies)
@@ -216,9 +217,8 @@ class Winning:
         if is_far or max(counted) > 0 or certain < least_of(pawns) or best_end - end < COVERED * loss:
             return None
         names = (course.boards[0].san(course.made[0]) for course in (whole, best))
-        lost, paid = _worse_by(whole, best, plies)
         text = f"{' comes out worse than '.join(names)} by {phrases.listed(lost, paid)}"
-        return None if pawns == 1 and paid else Shortfall(pawns, plies, (end, best_end), text)
+        return Shortfall(pawns, plies, (end, best_end), text)
 
     def farther(self, course: Course, ply: int, count: int = 1) -> tuple[Score, list[int]]:
         """The score after so many plies by a longer search, for who begins, and the pawns won by its best lines.

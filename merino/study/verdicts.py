@@ -17,7 +17,7 @@ from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import KNOWN_WIN, Limits, Line, Score
 from merino.study import claims, tactics, winning
 from merino.study.annotation import deeper, grade_of
-from merino.study.judge import Judge, lengthened
+from merino.study.judge import Judge, lengthened, remembering
 from merino.study.lines import Course, after_move, seen_after
 
 SAME = 0.02  # of the points, by which moves must differ for one to be better
@@ -232,4 +232,5 @@ def _fall(position: Position, one: Line, other: Line, judge: Judge) -> float:
 
 def _mistake(prover: claims.Prover, position: Position, better: Line, other: Line) -> claims.Mistake:
     own = Course(after_move(position, other.pv[0]), other.pv[1:], seen_after(other.score))
+    prover = replace(prover, judge=remembering(prover.judge))  # the proofs of both pairs of lines share searches
     return prover.of_mistake(other.pv[0], Course(position, better.pv, better.score), own)

@@ -13,6 +13,7 @@ import pytest
 
 from merino.app.shell.annotate import run_annotate
 from merino.app.shell.cli import main
+from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
@@ -238,15 +239,21 @@ UNKNOWN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1"  # no opening 
 
 
 def fixed_analyser(scores: dict[str, int], calls: list[str], stop_after: int = 1000):
-    """A search that finds the first legal move and the score that is given for the side to move, 0 for none."""
+    """A search that finds the first legal move, and the score given for the side to move after one of the first moves.
+
+    Later it keeps to that score. Without one it finds 0.
+    """
 
     def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
         calls.append(position.fen())
         if len(calls) > stop_after:
             raise KeyboardInterrupt
-        name = position.uci(position.moves[-1]) if position.moves else ""
+        made = [position.uci(move) for move in position.moves]
+        known = [made.index(name) for name in made[1::-1] if name in scores]
+        found = (-1) ** (len(made) - 1 - known[0]) * scores[made[known[0]]] if known else 0
+        found = found if made else scores.get("", 0)
         best = (*limits.search_moves, *position.legal_moves)[0]
-        return [Line(1, 1, 1, Score(scores.get(name, 0)), "", 1, 1, 0, 1, (best,))]
+        return [Line(1, 1, 1, Score(found), "", 1, 1, 0, 1, (best,))]
 
     return seek
 
@@ -284,6 +291,8 @@ PLAYED = "g1f3"
         ({"": (0, SECOND), PLAYED: 300, BEST: -40, SECOND: -10}, "blunder", BEST),
         ({"": (0, BEST), PLAYED: 300, BEST: 0, "longer": {PLAYED: 10}}, None, BEST),  # a still longer search sees none
         ({"": (0, BEST), PLAYED: 300, BEST: 0, "longer": {PLAYED: 50}}, "inaccuracy", BEST),  # or sees less
+        ({"": (0, BEST), PLAYED: 300, BEST: 0, "longer": {PLAYED: 50}, "later": 10}, None, PLAYED),  # but not for long
+        ({"": (0, BEST), PLAYED: 300, BEST: 0, "later": 10}, "blunder", BEST),
     ],
 )
 def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grade: str | None, better: str) -> None:
@@ -293,7 +302,8 @@ def test_what_looks_like_a_mistake_is_graded_by_a_deeper_search(deep: dict, grad
         longer = deep.get("longer", {}) if limits.nodes > annotation.CONFIRMING else {}
         scores = shallow if limits.nodes == 1 else deep | longer
         if position.moves or position.start_fen() != Position(UNKNOWN).start_fen():  # or a pass, to see a threat
-            score = scores[position.uci(position.moves[-1])] if position.moves else 0
+            score = scores[position.uci(position.moves[0])] if position.moves else 0
+            score = (-1) ** (len(position.moves) - 1) * (deep.get("later", score) if len(position.moves) > 8 else score)
             return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
         return [Line(1, 1, 1, Score(scores[""][0]), "", 1, 1, 0, 1, (position.parse_uci(scores[""][1]),))]
 
@@ -350,6 +360,23 @@ def test_what_is_won_lost_or_drawn_anyway_has_no_grade(start: str, level: int, b
         judge = judge_from(seek, default().with_k(224), scales)
         (found,) = annotate_moves(Position(start), [played], judge, lambda _: Limits(nodes=1))
         assert (found.grade.name if found.grade else None) == expected
+
+
+def test_a_judge_is_careful_until_a_player_has_made_a_mistake() -> None:
+    game = ["a2a3", "a7a6", "h2h3", "h7h6", "b2b3"]
+    leads = {"a2a3": -90, "h2h3": -600, "b2b3": -90}  # White's after each of the moves, later that after the first
+
+    def seek(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        made = [position.uci(move) for move in position.moves] or [""]
+        lead = leads.get(made[0 if len(made) > len(game) else -1], 0)
+        score = lead if position.side == WHITE else -lead
+        return [Line(1, 1, 1, Score(score), "", 1, 1, 0, 1, (position.legal_moves[0],))]
+
+    for scales, names in ((BY_RESULT, [None, "blunder", "inaccuracy"]), ((), ["inaccuracy", "blunder", "inaccuracy"])):
+        judge = judge_from(seek, default().with_k(224), scales)
+        found = list(annotate_moves(Position(UNKNOWN), game, judge, lambda _: Limits(nodes=1)))
+        assert [move.grade and move.grade.name for move in found[::2]] == names
+        assert not any(move.grade for move in found[1::2])
 
 
 def test_who_is_mated_has_lost_only_where_all_was_lost_before() -> None:

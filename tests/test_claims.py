@@ -30,8 +30,7 @@ def line_of(position: Position, moves: str, score: int) -> Line:
     """A line of moves in short notation, with its score for the side to move."""
     board, pv, at = position.to_chess(stack=False), list[int](), position.copy()
     for text in moves.split():
-        move = board.push_san(text)
-        pv.append(at.push_uci(as_uci(move, at)))
+        pv.append(at.push_uci(as_uci(board.push_san(text), at)))
     return Line(10, 10, 1, Score(score), "", 1000, 1000, 0, 1, tuple(pv))
 
 
@@ -254,6 +253,16 @@ def test_an_exchange_may_be_the_only_move_but_not_taking_back(monkeypatch):
         assert (found.sentence if found.kind in (claims.REPLY_ALLOWED, claims.ONLY_MISSED) else None) == said
 
 
+def test_an_only_move_does_not_lose_where_all_others_do(monkeypatch):
+    monkeypatch.setattr(claims, "LEAST_APART", 0.05)
+    number = "better than any other move by 1.00"
+    for held, lost, by in ((0.5, 0.4, "the only move that does not lose"), (0.51, 0.4, number), (0.5, 0.3, number)):
+        monkeypatch.setattr(claims, "HELD", held)
+        monkeypatch.setattr(claims, "LOST", lost)
+        found = mistake(EXCHANGING.replace(" w ", " b "), "Kf7", ("Kf8 Nxd5", 0), ("Nxd5 exd5", 100))
+        assert found.sentence == f"1...Kf8 is {by}"
+
+
 def test_an_exchange_is_of_men_of_the_same_worth_on_one_square():
     made = [course(EXCHANGING, moves) for moves in ("Nxd5 exd5", "Nxd5 Kf7", "Nxd5")]
     made.append(course("3rk3/8/8/8/8/8/3Q2PP/6K1 w - - 0 1", "Qxd8+ Kxd8"))
@@ -334,27 +343,28 @@ DEVELOPED = "4k3/8/8/8/8/5N2/5PPP/R3K3 w Q - 0 1"
 
 def test_a_move_that_is_no_better_than_a_pass_gains_nothing_or_does_harm():
     nothing = "gains nothing, where O-O-O castles: a pass would be at least as good"
-    for played, idle, text in (
-        ("Ng1", -49, f"wasted move: Ng1 {nothing}"),
-        ("h3", 29, f"wasted move: h3 {nothing}"),
-        ("Ne5", 30, "harmful move: Ne5 does harm: a pass would be better by 0.80"),
-        ("Ng1", -50, None),
-        ("Ng1", 101, None),  # it would be better than the move that is recommended
+    for played, own, idle, text in (
+        ("Ng1", -50, -49, f"wasted move: Ng1 {nothing}"),
+        ("h3", -50, 49, f"wasted move: h3 {nothing}"),
+        ("Ne5", -50, 50, "harmful move: Ne5 does harm: a pass would be better by 1.00"),
+        ("Ne5", -750, -600, f"wasted move: Ne5 {nothing}"),  # all is lost anyway
+        ("Ng1", -50, -50, None),
+        ("Ng1", -50, 101, None),  # it would be better than the move that is recommended
     ):
         after = chess.Board(DEVELOPED)
         after.push_san(played)
-        found = {" ".join(after.fen().split()[:2]): ("", 50), "4k3/8/8/8/8/5N2/5PPP/R3K3 b": ("", -idle)}
-        made = mistake(DEVELOPED, played, ("O-O-O Ke7", 100), ("", 50), found)
+        found = {" ".join(after.fen().split()[:2]): ("", -own), "4k3/8/8/8/8/5N2/5PPP/R3K3 b": ("", -idle)}
+        made = mistake(DEVELOPED, played, ("O-O-O Ke7", 100), ("", -own), found)
         assert (made.text.partition(" (")[0] if made.claims else None) == text
         assert not made.claims or (made.claims[0].kind, made.claims[0].side) == ("tempo", "black")
 
 
 def test_a_reply_that_a_pass_would_not_allow_is_named():
     fen, after = "5r1k/8/8/8/8/5N2/5PPP/R3K3 w Q - 0 1", "5r1k/8/8/8/3N4/8/5PPP/R3K3 b"
-    script = {after: ("Rxf2 Kxf2", 50), fen.replace(" w Q - 0 1", " b"): ("", -30)}
+    script = {after: ("Rxf2 Kxf2", 50), fen.replace(" w Q - 0 1", " b"): ("", -50)}
     for reply, does in (("Rxf2 Kxf2", "allows 1...Rxf2"), ("Kg7 Kd2", "does harm")):
         found = mistake(fen, "Nd4", ("Kd2 Kg7", 100), (reply, 50), script)
-        assert found.sentence == f"Nd4 {does}: a pass would be better by 0.80"
+        assert found.sentence == f"Nd4 {does}: a pass would be better by 1.00"
 
 
 def test_what_takes_something_or_is_as_good_in_a_longer_search_is_not_wasted():
@@ -379,6 +389,20 @@ def test_longer_searches_are_asked_where_the_lines_found_prove_nothing():
     courses = course(fen, "Nc7+", 150), course(f"{after} - - 1 1", "Kd7 Kd2", 0)
     found = claims.Prover(script, LIMITS).of_mistake(Position(fen).parse_uci("e1e2"), *courses)
     assert found.kind == "fork missed"
+
+
+def test_the_judge_plays_on_where_longer_searches_prove_nothing_either():
+    fen, forked, after = "r3k3/8/8/1N6/8/8/7P/4K3 w - - 0 1", "r3k3/2N5/8", "r3k3/8/8/1N6/8/8/4K2P/8 b"
+    script = judge(along(fen, "Nc7+ Kd7 Nxa8 Kc6") | {after: ("Kd7 Kd2", 0)}, otherwise=300)
+
+    def analyse(at: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        is_deep = limits.nodes > LIMITS.nodes and at.fen().startswith(forked)
+        return [line_of(at, "", -150)] if is_deep else script.analyse(at, limits, count)
+
+    prover, move = claims.Prover(replace(script, analyse=analyse), LIMITS), Position(fen).parse_uci("e1e2")
+    _, _, found, _ = prover._lines(move, course(fen, "Nc7+", 150), course(f"{after} - - 1 1", "Kd7 Kd2", 0))
+    assert [line.text(9) for line in found] == ["1. Nc7+ Kd7 2. Nxa8 Kc6", "1...Kd7"]
+    assert [line.score for line in found] == [150, 0]
 
 
 def test_material_is_counted_in_full_where_a_draw_by_fifty_moves_makes_it_count_less():

@@ -30,8 +30,8 @@ def test_a_knight_forks_king_and_rook_but_not_if_it_is_taken() -> None:
     assert {chess.square_name(each) for each in worth_attacking(board, chess.C7)} == {"a8", "e8"}
     board.set_piece_at(chess.D7, chess.Piece(chess.QUEEN, chess.BLACK))
     assert worth_attacking(board, chess.C7) == []
-    board = chess.Board("4k3/2p2p2/1n3n2/3N4/8/8/8/4K3 b - - 0 1")  # guarded pieces that are not worth more
-    assert worth_attacking(board, chess.D5) == []
+    for fen in ("4k3/2p2p2/1n3n2/3N4/8/8/8/4K3 b - - 0 1", "3rk3/8/8/3R4/2P5/3n4/8/7K b - - 0 1"):
+        assert worth_attacking(chess.Board(fen), chess.D5) == []  # guarded pieces, one from behind, not worth more
 
 
 def test_a_bishop_pins_a_knight_to_the_king_and_a_rook_skewers_king_and_queen() -> None:

@@ -373,6 +373,10 @@ FALSE_BY_SEARCH = {
         "only move", fen="6k1/6pp/8/8/8/8/5PPP/3R2K1 w - - 0 1", line="d1d7", pieces="Rd1", other="g1f1",
         text="1.Rd7 is better than any other move by 2.00"
     ),
+    "another move draws": made(
+        "only move", fen="r3k3/6pp/8/3N4/8/7P/5PP1/6K1 w q - 0 1", line="d5c7 e8d7",
+        text="1.Nc7+ attacks the rook on a8 and is the only move that does not lose"
+    ),
     "the attacked piece can go": made(
         "wins material", fen="4k3/5ppp/8/3n4/8/8/5PPP/R3K3 w - - 0 1", line="a1a5 e8d7 a5d5", pieces="nd5",
         text="1.Ra5 wins a knight: the knight on d5"
@@ -397,8 +401,7 @@ def changed(true, **keys):
 def falsified(true) -> Iterator[tuple[str, dict]]:
     """What is false by one change of a true claim, whatever its kind; then by that of its kind."""
     board = chess.Board(true["fen"])
-    other_side = {"white": "black", "black": "white"}[true["side"]]
-    yield "the wrong side", changed(true, side=other_side)
+    yield "the wrong side", changed(true, side={"white": "black", "black": "white"}[true["side"]])
     yield "an illegal line", changed(true, line=[true["line"][0], *true["line"]])
     yield "no line", changed(true, line=[])
     yield "an unknown kind", changed(true, kind="initiative")

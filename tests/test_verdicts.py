@@ -47,10 +47,10 @@ def test_a_position_is_judged_by_the_search(fen: str, said: str, gen13: Judge) -
 @pytest.mark.parametrize(
     ("score", "move", "said"),
     [
-        (205, "e1d1", "White is better by 2.00 and may expect 78% of the points; best is 1.Kd1 "),  # it is an ending
-        (300, "e1d1", "White is better by 1.20 and may expect 57% of the points; best is 1.Kd1 "),  # again
-        (-300, "e1d1", "White is better by 1.20 and may expect 57% of the points; best is 1.Kd1 "),
-        (200, "e1e2", "White is better by 2.00 and may expect 78% of the points; best is 1.Ke2 "),
+        (205, "e1d1", "White is better by 2.00 and may expect 64% of the points; best is 1.Kd1 "),  # it is an ending
+        (300, "e1d1", "White is better by 1.20 and may expect 53% of the points; best is 1.Kd1 "),  # again
+        (-300, "e1d1", "White is better by 1.20 and may expect 53% of the points; best is 1.Kd1 "),
+        (200, "e1e2", "White is better by 2.00 and may expect 64% of the points; best is 1.Ke2 "),
     ],
 )
 def test_a_verdict_on_a_position_stands_only_if_a_deeper_search_agrees(score: int, move: str, said: str) -> None:
@@ -63,7 +63,7 @@ def test_a_verdict_on_a_position_stands_only_if_a_deeper_search_agrees(score: in
     ending = Position("4k3/pp5p/8/8/8/8/PP5P/4KN2 w - - 0 1")
     assert verdicts.of_position(ending, claims.Prover(judge, Limits(nodes=10))).text.startswith(said)
     timed = verdicts.of_position(ending, claims.Prover(judge, Limits(movetime=10))).text
-    assert "2.00 and may expect 78% of the points; best is 1.Kd1" in timed
+    assert "2.00 and may expect 64% of the points; best is 1.Kd1" in timed
 
 
 MOVES = [
@@ -168,8 +168,7 @@ def test_the_outcome_of_a_line_is_its_end_or_what_is_won_and_kept(fen: str, move
 
 
 def test_the_shell_begins_with_the_verdict_and_gives_claims(shell) -> None:
-    text = shell("explain", MATE_IN_TWO, "--nodes", "5000")
-    before, after = text.split("Before any move, by the terms:")
+    before, after = shell("explain", MATE_IN_TWO, "--nodes", "5000").split("Before any move, by the terms:")
     assert "White mates in 2 by 16.Qb8+" in before and "is ahead" not in before and "Black is ahead by 0.51" in after
     found = shell("explain", MATE_IN_TWO, "--nodes", "5000", "--json")
     assert found["verdict"].startswith("White mates in 2") and found["claims"][0]["kind"] == "mate"

@@ -5,9 +5,12 @@ minus its own, by the scale of the judge that shows less. The search before a mo
 the search after the move its own. What then looks like a mistake is looked into with more nodes: the position, the move
 played, and the better move, also another one that the deeper search prefers. It stays a mistake only if the deeper
 searches before and after the moves agree on it. A negative loss counts as 0. Moves of known openings are not graded.
+
+Much that looks like a mistake of a strong player is none, and hardly anything of a weak one. So the judge is careful
+until a player has made one: an inaccuracy must then be one still when the judge has played on after both moves.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from merino.core.board import game
@@ -19,12 +22,14 @@ from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import Limits, Score
 from merino.study import claims, winning
 from merino.study.judge import Judge, lengthened, remembering
-from merino.study.lines import Course, after_move, seen_after
+from merino.study.lines import PLAYED_ON, Course, after_move, played_on, seen_after
 
 CONFIRMING = 8  # times the nodes or the time of a position, for what looks like a mistake
 FULLY = 6  # such moves of a game get all of it, the next six half of it, and so on: a bound on the time of a game
 PLAIN = 0.3  # of the points; what a search of so many nodes sees lost, no longer one has found otherwise
 _CONFIRMING_PLIES = 4  # more, where the limit is a depth
+
+Pace = Callable[[int], Limits]  # the limits of the search of a position, by the number of moves that are left
 
 
 @dataclass(frozen=True)
@@ -92,13 +97,13 @@ class AnnotatedMove:
 
 
 def annotate_moves(
-    position: game.Position, moves: Sequence[str], judge: Judge, pace: Callable[[int], Limits]
+    position: game.Position, moves: Sequence[str], judge: Judge, pace: Pace, erring: Collection[int] = ()
 ) -> Iterator[AnnotatedMove]:
     """Each of the legal `moves`, coordinates, played from `position`.
 
-    `pace` gives the limits of the search of a position, by the number of moves that are left.
+    `erring` are the sides that are known to have made mistakes before.
     """
-    current, judge = position.copy(), remembering(judge)
+    current, judge, erring = position.copy(), remembering(judge), set(erring)
     before = verdict_on(current, judge, pace(len(moves)))
     explained, suspected = judge.narrator.explain(current.record), 0
     for index, text in enumerate(moves):
@@ -108,10 +113,15 @@ def annotate_moves(
         current.push(move)
         after, explained_after = verdict_on(current, judge, limits), judge.narrator.explain(current.record)
         better, within = before, deeper(limits, suspected // FULLY)
-        if not is_known and grade_of(_loss(previous, before, after, judge)):
+        grader = judge if turn in erring else judge.careful
+        if not is_known and grade_of(_loss(previous, before, after, grader)):
             suspected += 1
-            better, after = _confirmed(previous, move, before, judge, within)
-        loss = loss_of(previous, move, better, after, judge)
+            better, after = _confirmed(previous, move, before, grader, within)
+            is_small = turn not in erring and grade_of(_loss(previous, better, after, grader)) == GRADES[-1]
+            if is_small and not _lasts(previous, (better.best, (move, *after.best)), grader, limits):
+                better = _from(previous, move, after)
+        if (loss := loss_of(previous, move, better, after, grader)) >= MISTAKE:
+            erring.add(turn)
         change = static.report_change(explained, explained_after)
         annotated = AnnotatedMove(move, name, turn, before, better, after, change, loss)
         if annotated.grade is not None:
@@ -149,11 +159,8 @@ def _confirmed(
     deep = verdict_on(position, judge, limits)
     if deep.best[0] == move or not grade_of(_loss(position, deep, after, judge)):
         return own, after
-    found = []
-    for other in dict.fromkeys((deep.best[0], before.best[0])):
-        if other != move:
-            verdict = verdict_on(after_move(position, other), judge, limits)
-            found.append(_from(position, other, verdict))
+    others = dict.fromkeys(other for other in (deep.best[0], before.best[0]) if other != move)
+    found = [_from(position, other, verdict_on(after_move(position, other), judge, limits)) for other in others]
     best = max(found, key=lambda verdict: verdict.seen_by(position.side)[1])
     loss = _loss(position, best, after, judge)
     if not grade_of(loss) or loss >= PLAIN:
@@ -161,6 +168,12 @@ def _confirmed(
     limits = lengthened(limits, *winning.LONGER)
     after = verdict_on(after_move(position, move), judge, limits)
     return _from(position, best.best[0], verdict_on(after_move(position, best.best[0]), judge, limits)), after
+
+
+def _lasts(position: game.Position, lines: Sequence[Sequence[int]], judge: Judge, limits: Limits) -> bool:
+    """Whether the second of two lines is still a mistake when the judge has played on after the first moves of both."""
+    scores = (played_on(position, moves, judge, limits, PLAYED_ON).score for moves in lines)
+    return grade_of(judge.fall(position, *scores)) is not None
 
 
 def _from(position: game.Position, move: int, after: MoveVerdict) -> MoveVerdict:

@@ -21,13 +21,15 @@ from merino.core.board.fen import COLOUR_NAMES, MAX_COUNTER
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.engine.notation.san import san_line
 from merino.engine.report import phrases, places, schema, static
-from merino.engine.search.limits import KNOWN_WIN, MATE_SCORE, Limits, Score
+from merino.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.study import tactics, winning
 from merino.study.judge import Judge, lengthened
-from merino.study.lines import SPARED, Course, LineEnd, after_move, end_of, seen_after
+from merino.study.lines import PLAYED_ON, SPARED, Course, LineEnd, after_move, end_of, played_on, seen_after
 
 LEAST_OF_SEVERAL = 35  # centipawns that a move must lose for each pawn of several
 LEAST_APART = 0.05  # of the points, by which an only move must be better than any other
+HARMED = 0.05  # of the points, by which a pass must be better than a move that does harm
+HELD, LOST = 0.25, 0.1  # of the points, of a side that has not lost, and of one that has
 MIN_PLACE = 15.0  # centipawns that terms must make of a fact
 LATEST_PLACE = 10  # plies, the move itself among them, within which a fact of place must show
 MATE_SEARCHES = 8  # at most, to find the rest of a mate
@@ -38,6 +40,7 @@ ENDS_TRIED = 3  # pairs of ends of two lines, at which a fact may differ
 NEARLY_EVEN = 20  # centipawns that a search after the first move of a draw may find
 LONGEST_MATE = 6  # moves of a mate that is shown to its end
 SIMPLER = 4  # times fewer nodes than elsewhere prove a threat, or that a move is not the only one
+LATER = (PLAYED_ON, 1 / 8, -4), (12, 1 / 4, -2)  # plies of lines played on, with a share of the nodes, or fewer plies
 LONGEST_DRAW = 8  # plies within which a draw must be shown
 
 
@@ -103,9 +106,9 @@ class Prover:
     def of_mistake(self, played: int, best: Course, own: Course) -> Mistake:
         """What is wrong with `played` instead of the line `best`; `own` is the line after it, both as searched.
 
-        Where nothing is proved, it is tried again with the lines of longer searches.
+        Where nothing is proved, it is tried again with the lines of longer searches, and with lines played on.
         """
-        for better, answer in self._lines(best, own):
+        for better, answer in self._lines(played, best, own):
             whole = Course(best.start, (played, *answer.moves), Score(-answer.score))
             for kind, found in self._reasons(whole, better, answer) if better.score > whole.score else ():
                 claim, start = found[0], Position(found[0].fen, best.start.chess960)
@@ -117,13 +120,18 @@ class Prover:
         by = "" if is_mate else f" by {(int(best.score) + int(own.score)) / 100:.2f}"
         return Mistake(UNPROVED, f"{name} is better{by}; {NO_REASON}", best.text(best.shown))
 
-    def _lines(self, best: Course, own: Course) -> Iterator[tuple[Course, Course]]:
-        """The lines of a better move and after the one played, then those of longer searches."""
+    def _lines(self, played: int, best: Course, own: Course) -> Iterator[tuple[Course, Course]]:
+        """The lines of a better move and after the one played, those of longer searches, and those played on."""
         yield best, own
         longer = lengthened(self.limits, *winning.LONGER)
         line, reply = self.judge.line(best.after(1), longer), self.judge.line(own.start, longer)
         better = Course(best.start, (best.moves[0], *line.pv), seen_after(line.score, -1))
         yield better, Course(own.start, reply.pv, reply.score)
+        both = ((played, *reply.pv), better.moves)
+        for plies, times, depth in LATER:
+            limits = lengthened(self.limits, times, depth)
+            answer, later = (played_on(best.start, moves, self.judge, limits, plies).moves for moves in both)
+            yield replace(better, moves=later), Course(own.start, answer[1:], reply.score)
 
     def _reasons(self, whole: Course, best: Course, own: Course) -> Iterator[_Reason]:
         """What the lines of a move played, of a better one, and of the reply, prove, with the kind of the mistake."""
@@ -153,7 +161,7 @@ class Prover:
         is_reply, board = course is not best, course.boards[0]
         without = best if is_reply else whole
         others = [move for move in course.start.legal_moves if move not in course.moves[:1]]
-        if not course.moves or not others or abs(course.score) >= KNOWN_WIN:
+        if not course.moves or not others or abs(course.score) >= 100 * winning.MATING:
             return None
         if board.is_capture(course.made[0]) and not (
             tactics.is_exchange(board, course.made)
@@ -172,21 +180,27 @@ class Prover:
             else:
                 second = self.judge.line(course.start, replace(within, search_moves=others))
             scores = (Score(-second.score), Score(-score)) if is_reply else (score, second.score)
-            if abs(second.score) >= KNOWN_WIN or self.judge.fall(best.start, *scores) < least:
+            if self.judge.fall(best.start, *scores) < least:
                 return None
+        at_least, at_most = self.judge.shares(course.start, score)[0], self.judge.shares(course.start, second.score)[-1]
+        holds = at_least >= HELD and at_most <= LOST
+        if not holds and max(abs(score), abs(second.score)) >= 100 * winning.MATING:
+            return None
         targets = tactics.attacked(course.boards[1], course.made[0].to_square)
         named = [(board, square) for square in (course.made[0].from_square, *targets)]
         does = f"{does} and " if (does := tactics.deeds(board, course.made)) else ""
-        by = f"is better than any other {'reply' if is_reply else 'move'} by {(score - second.score) / 100:.2f}"
+        kind, by = "reply" if is_reply else "move", f"{(score - second.score) / 100:.2f}"
+        by = f"is the only {kind} that does not lose" if holds else f"is better than any other {kind} by {by}"
         said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
         seen, other = (second.score, score), (course.start.uci(second.pv[0]),)
         text = f"{said} {does}{by}"
-        return self._claim("only move", course.side, course, course.shown, text, seen, pieces=named, other=other)
+        plies = max(course.shown, 1 + tactics.is_exchange(board, course.made))
+        return self._claim("only move", course.side, course, plies, text, seen, pieces=named, other=other)
 
     def _tempo(self, whole: Course, best: Course, reply: Course) -> _Reason | None:
         """A pass is better than the move by three searches, and no better than the recommended one.
 
-        Where it is better by 0.80 the move does harm, else it takes and gains nothing.
+        Where it is better by 1.00 and 5% of the points the move does harm, else it takes and gains nothing.
         """
         if (passed := _after_pass(whole.start)) is None:
             return None
@@ -195,7 +209,7 @@ class Prover:
             if any(score.mate for score in (idle, own, best.score)) or not own < idle <= best.score:
                 return None
         board, harm, other = whole.boards[0], idle - own, tuple[str, ...]()
-        if harm >= winning.CLEARLY:
+        if harm >= winning.BETTER_OFF and self.judge.expected(idle) - self.judge.expected(own) >= HARMED:
             kind, better = HARMFUL, f"better by {harm / 100:.2f}"
             does = self._allowing(reply, passed, idle + winning.COVERED * harm)
         elif board.is_capture(whole.made[0]):
@@ -302,9 +316,8 @@ class Prover:
             (line,) = self.judge.analyse(position, self.limits) or (None,)
             if line is None or line.score.mate is None or (line.score.mate > 0) != (len(moves) % 2 == 0):
                 return None
-            for move in line.pv[: 2 * mate - 1 - len(moves)]:
-                moves.append(move)
-                position.push(move)
+            found = line.pv[: 2 * mate - 1 - len(moves)]
+            moves, position = [*moves, *found], after_move(position, *found)
         if not position.is_checkmate():
             return None
         whole, count = Course(course.start, moves, course.score), (len(moves) + 1) // 2

@@ -227,8 +227,7 @@ def _comment_move(
         _into_comment(edited, own_comment, own.span("own"), words, is_own=True)
         anchor = own_comment
     elif comments := [part for part in takewhile(_is_about_move, group[1:]) if part.kind == pgn_tokens.COMMENT]:
-        anchor = comments[-1]
-        _into_comment(edited, anchor, None, words, is_own=False)
+        _into_comment(edited, comments[-1], None, words, is_own=False)
     else:
         edited.add(anchor.stop, _in_braces(words))
     line = _line(position, best)

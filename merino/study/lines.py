@@ -11,13 +11,14 @@ import chess
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.engine.report import phrases, schema, static, text
-from merino.engine.search.limits import Score
+from merino.engine.search.limits import Limits, Score
 from merino.eval.evaluation import Evaluation
 from merino.study import tactics
-from merino.study.judge import strongest
+from merino.study.judge import Judge, strongest
 
 LATEST = 7  # plies within which material must be won
 FOLLOWED = 12  # plies of a line that must not give it back
+PLAYED_ON = 8  # plies after a move, each of which the judge searches, to see what comes of it
 SPARED = 3  # pawns from which on a defence may save one
 OF_MUCH = 4  # where so many pawns are won, one may still be taken
 
@@ -204,7 +205,19 @@ def after_move(position: Position, *moves: int) -> Position:
     return after
 
 
+def played_on(position: Position, moves: Sequence[int], judge: Judge, limits: Limits, plies: int) -> Course:
+    """The line that begins with a move and the reply, and goes on as the judge plays, which searches at each turn.
+
+    The score is that of its last search, for who is to move in the position.
+    """
+    made, at = list(moves[:2]), after_move(position, *moves[:2])
+    for _ in range(plies - 1):
+        found = judge.line(at, limits).pv[:1]
+        made, at = [*made, *found], after_move(at, *found)
+    line = judge.line(at, limits)
+    return Course(position, (*made, *line.pv), line.score if at.side == position.side else Score(-line.score))
+
+
 def seen_after(score: Score, plies: int = 1) -> Score:
     """A score as the other side sees it a ply later, or with -1 a ply before: a mate is nearer, or farther."""
-    nearer = 0 if score.mate is None else 1 if score > 0 else -1
-    return Score(-(score + plies * nearer))
+    return Score(-(score + plies * (0 if score.mate is None else 1 if score > 0 else -1)))

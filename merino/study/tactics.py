@@ -86,8 +86,7 @@ def second_threat(board: chess.Board) -> int:
     side = board.turn
     targets = chess.SquareSet(board.occupied_co[side] & ~board.kings)
     threats = sorted((exchange(board, square, not side) for square in targets), reverse=True)
-    saved = 0 if board.is_check() else 1
-    return (threats[saved:] or [0])[0]
+    return (threats[not board.is_check() :] or [0])[0]
 
 
 def can_promote(board: chess.Board) -> bool:
@@ -156,13 +155,13 @@ def worth_attacking(board: chess.Board, square: chess.Square) -> list[chess.Squa
     piece = board.piece_at(square)
     if piece is None or is_hanging(board, square):
         return []
-    own = WORTH[piece.piece_type]
+    own, others = WORTH[piece.piece_type], board.occupied & ~chess.BB_SQUARES[square]  # a guard may stand behind it
     return [
         target
         for target in board.attacks(square)
         if board.color_at(target) == (not piece.color)
         and board.piece_type_at(target) != chess.PAWN
-        and (worth_at(board, target) > own or not board.attackers(not piece.color, target))
+        and (worth_at(board, target) > own or not board.attackers(not piece.color, target, others))
     ]
 
 

@@ -71,8 +71,7 @@ def of_position(position: Position, prover: claims.Prover) -> Judgement:
     judged = partial(Judgement, lines={line.pv[0]: line})
     by = f"best is {course.opening} ({judge.name}, depth {line.depth})."
     if mate is not None and mate < 0:
-        reply = Course(course.after(1), line.pv[1:], seen_after(line.score))
-        claim = prover.of_line(reply)
+        claim = prover.of_line(Course(course.after(1), line.pv[1:], seen_after(line.score)))
         if claim is not None and claim.kind == "mate":
             said = f"{COLOUR_NAMES[1 - turn]} mates in {-mate}; {course.opening} holds out longest."
             return judged((said,), (claim,))
@@ -118,8 +117,7 @@ def of_move(position: Position, played: Move, judge: Judge, limits: Limits) -> J
         return judged((said,)) if claim is None else judged((said, _of_it(claim, course)), (claim,))
     against = f"{best_score} against {score}"
     if played in known_moves(position) and fall >= SAME:
-        said = f"{name} is a move of known openings; the search prefers {better}: {against}."
-        return judged((said,))
+        return judged((f"{name} is a move of known openings; the search prefers {better}: {against}.",))
     grade = grade_of(fall)
     if grade is None and best.score - own.score < DECIDED:
         if judge.share(position, best.score) - judge.share(position, own.score) < SAME:

@@ -276,8 +276,7 @@ def _by_fork(course: Course, gain: schema.GainReport) -> _Named | None:
         return None
     fallen = {origin for ply, origin, _ in course.falls if ply <= gain.ply}
     first, *others = sorted(targets, key=lambda target: -tactics.worth_at(board, target))
-    second = others[0] if first in fallen else next(target for target in others if target in fallen)
-    named = first, second
+    named = first, others[0] if first in fallen else next(target for target in others if target in fallen)
     said = " and the ".join(tactics.piece_name(board, target) for target in named)
     return (move.from_square, *named), f"{course.opening} forks the {said} and wins {_spoils(course, gain)}"
 

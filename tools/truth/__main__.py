@@ -26,7 +26,7 @@ import chess
 import chess.pgn
 
 from tools.markdown import markdown_table, with_section
-from tools.truth.board import RefusedError, balance, claim_of, need
+from tools.truth.board import RefusedError, balance, board_after, claim_of, need
 from tools.truth.engine import MAY_LOSE, MUST_LOSE, Judge, doubt, headline_doubts, loss_of, need_new
 from tools.truth.rules import KINDS, headline_of, refusal
 
@@ -126,8 +126,7 @@ def misplaced(claim: Mapping[str, Any], said: Said) -> str | None:
     """Why a claim does not belong to the move of which it is said; None if it does."""
     if said.board is None or said.move is None:
         return None
-    after = said.board.copy()
-    after.push_uci(said.move["uci"])
+    after = board_after(said.board, chess.Move.from_uci(said.move["uci"]))
     epd = chess.Board(claim["fen"]).epd()
     if epd not in (said.board.epd(), after.epd()):
         return "it begins neither before nor after the move"
@@ -150,23 +149,18 @@ def not_threatened(claim: Mapping[str, Any], made: re.Match[str], said: Said, ju
     own, other = chess.Move.from_uci(said.move["uci"]), said.board.parse_san(moves[0])
     reply = made[2] if made[1] else None
     own, other = (own, other) if reply else (other, own)
-    before, without = said.board.copy(), said.board.copy()
-    without.push(other)
+    before, without = said.board, board_after(said.board, other)
     try:
         need(before.san(own) == (made[1] or made[2]), f"it is {before.san(own)} that is made")
         if reply:
-            before.push(own)
+            before = board_after(before, own)
             own = before.parse_san(reply)
-            if without.is_legal(own):
-                without.push(own)
+            without = board_after(without, own) if without.is_legal(own) else without
         need(not before.is_capture(own), "the move that makes the threat takes something")
-        after = before.copy()
-        after.push(own)
-        after.push(chess.Move.null())
+        after = board_after(before, own, chess.Move.null())
         need(after.epd() == chess.Board(claim["fen"]).epd(), "a pass after the move leads elsewhere")
         if judge and without.turn != before.turn and not without.is_check():
-            without.push(chess.Move.null())
-            need_new(claim_of(claim), chess.Board(without.fen()), judge)
+            need_new(claim_of(claim), board_after(without, chess.Move.null()), judge)
     except (RefusedError, ValueError) as error:
         return str(error)
     return None

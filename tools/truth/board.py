@@ -16,6 +16,14 @@ class RefusedError(Exception):
     """Why a claim is not accepted."""
 
 
+def board_after(board: chess.Board, *moves: chess.Move) -> chess.Board:
+    """The board after these moves, which may be passes, without what came before."""
+    after = board.copy(stack=False)
+    for move in moves:
+        after.push(move)
+    return after.copy(stack=False)
+
+
 def need(condition: object, reason: str) -> None:
     """Refuse the claim for this reason unless the condition holds."""
     if not condition:
@@ -112,8 +120,7 @@ def taken_on(board: chess.Board, move: chess.Move) -> chess.Square | None:
 
 def profit(board: chess.Board, move: chess.Move) -> int:
     """What a move wins by an exchange on its square, on which both sides take with the cheapest piece or stop."""
-    after = board.copy(stack=False)
-    after.push(move)
+    after = board_after(board, move)
     gained = balance(after, board.turn) - balance(board, board.turn)
     takers = list(after.generate_legal_captures(to_mask=chess.BB_SQUARES[move.to_square]))
     if not takers:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import chess
 import chess.engine
 
-from tools.truth.board import Claim, RefusedError, balance, is_quiet, need
+from tools.truth.board import Claim, RefusedError, balance, board_after, is_quiet, need
 from tools.truth.rules import DRAWS, MATERIAL, PLACES
 
 MAY_LOSE = 0.05  # the expected score that a move may lose and still be good
@@ -18,6 +18,7 @@ MAY_MISS = 0.20  # of the points, by which a headline must be off to be refused
 MUST_LOSE = 0.025  # what a mistake loses at the least
 MAY_DIFFER = 0.08  # by how much the scores at both ends of a line may differ
 DECIDED = 0.9  # the expected score from which scores say little, and only material counts
+HELD, LOST = 0.25, 0.1  # the expected scores of who has not lost, and of who has
 DEEPER = 4  # plies: what is refused is searched again by so much, and accepted if it stands then
 MATING = 2_000_000  # nodes, for each of its moves, within which a mate must be found
 CENTIPAWN = 0.00368208  # the scale of the expected score by centipawns
@@ -132,12 +133,12 @@ def _only(claim: Claim, judge: Judge, deeper: int) -> None:
     start, first = claim.boards[0], claim.line[0]
     best, others = judge.ask(start, first, deeper).by_wdl, judge.ask(start, deeper=deeper, but=first).by_wdl
     need(best - others >= MUST_LOSE, f"it is better than any other by {best - others:.1%} only")
+    is_held = "does not lose" not in claim.text or (best >= HELD and others <= LOST)
+    need(is_held, f"it expects {best:.0%}, another {others:.0%}")
 
 
 def _tempo(claim: Claim, judge: Judge, deeper: int) -> None:
-    passed = claim.boards[0].copy()
-    passed.push(chess.Move.null())
-    passed = chess.Board(passed.fen())
+    passed = board_after(claim.boards[0], chess.Move.null())
     own = judge.ask(claim.boards[0], claim.line[0], deeper)
 
     def better(reply: chess.Move | None = None) -> float:

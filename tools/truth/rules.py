@@ -27,7 +27,7 @@ TACTICS = {
     "discovered attack": Kind(tactics.discovered_attack, "cover"),
     "promotion": Kind(tactics.promotion, "promot|queen"),
     "trapped": Kind(tactics.trapped, "trap"),
-    "only move": Kind(tactics.only_move, "better than any other"),
+    "only move": Kind(tactics.only_move, "better than any other|the only"),
 }
 DRAWS = {
     "repetition": Kind(tactics.repetition, "repe|perpetual"),

@@ -49,7 +49,8 @@ def only_move(claim: Claim) -> None:
     does(found and found[1], claim.boards[0], claim.line)
 
 
-ONLY = re.compile(r"(?:\S+ allows )?\S+?(?:, which)? (?:(.*) and )?is better than any other (?:move|reply) by [\d.]+")
+BETTER = r"better than any other (?:move|reply) by [\d.]+|the only (?:move|reply) that does not lose"
+ONLY = re.compile(rf"(?:\S+ allows )?\S+?(?:, which)? (?:(.*) and )?is (?:{BETTER})")
 HARM = re.compile(r"(\S+) (?:does harm|allows (\S+?)(?:, which (.*))?): a pass would be better by [\d.]+")
 VAIN = re.compile(r"(\S+) gains nothing(?:, where (\S+) (.*))?: a pass would be at least as good")
 

@@ -469,7 +469,8 @@ def mistakes_of(
     for number, index in enumerate(suspected, start=1):
         position, played, game = _choice(player, choices, index)
         judge.new_game()
-        (judged,) = annotation.annotate_moves(position, [position.uci(played)], judge, lambda _: JUDGING)
+        moves = [position.uci(played)]
+        (judged,) = annotation.annotate_moves(position, moves, judge, lambda _: JUDGING, (position.side,))
         if judged.mistake is not None and judged.loss >= annotation.MISTAKE:
             example = Example(game.number, game.title, f"{move_number(position)}{judged.san}", position.fen())
             plies = _plies_to(position, judged, judge)

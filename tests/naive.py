@@ -56,8 +56,7 @@ def pawn_ranks(board: chess.Board, colour: chess.Color, file: int, viewer: chess
 def center(square: chess.Square) -> int:
     """3 on the four squares in the middle, down to -3 in a corner."""
     file, rank = chess.square_file(square), chess.square_rank(square)
-    files_away = min(abs(file - 3), abs(file - 4))
-    return 3 - files_away - min(abs(rank - 3), abs(rank - 4))
+    return 3 - min(abs(file - 3), abs(file - 4)) - min(abs(rank - 3), abs(rank - 4))
 
 
 def units(board: chess.Board, colour: chess.Color) -> int:

@@ -258,8 +258,7 @@ def test_code_for_a_level_is_found_from_another_place_and_in_the_package_itself(
 def test_code_of_another_user_is_not_run(script, filled):
     (file,) = filled.rglob("*.code")
     os.chown(file, 12345, 12345)
-    process = start(script, filled)
-    out, errors = process.communicate(timeout=120)
+    out, errors = start(script, filled).communicate(timeout=120)
     assert out.split()[:2] == ["42", "0"] and f"{file} belongs to another user" in errors
 
 

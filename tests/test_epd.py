@@ -53,8 +53,7 @@ def test_a_task_keeps_its_castling_rights_and_castles_by_them(line, best, castle
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", f'# nothing\n{MATE_IN_ONE} c0 "asks; nothing";\n', MATE_IN_ONE, f"{MATE_IN_ONE} 12 13\n", "nonsense\n"],
+    "text", ["", f'# nothing\n{MATE_IN_ONE} c0 "asks; nothing";\n', MATE_IN_ONE, f"{MATE_IN_ONE} 12 13\n", "nonsense\n"]
 )
 def test_a_file_without_a_task_is_called_that(text, tmp_path, capsys):
     file = tmp_path / "none.epd"

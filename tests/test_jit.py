@@ -116,10 +116,7 @@ die, write = (lambda *_: os.kill(os.getpid(), 9)), files._NamedFile.write
 
 @pytest.mark.parametrize(
     "moment",
-    [
-        "files._NamedFile.write = lambda file, code: (write(file, code[: len(code) // 2]), die())",
-        "os.replace = die",
-    ],
+    ["files._NamedFile.write = lambda file, code: (write(file, code[: len(code) // 2]), die())", "os.replace = die"],
 )
 def test_a_start_killed_while_it_writes_code_costs_the_next_only_time(script, tmp_path, moment):
     home, folder = tmp_path / "home", tmp_path / "site"

@@ -41,17 +41,7 @@ from merino.learn.positions import (
 )
 from merino.learn.procedure import earlier_weights
 from merino.learn.reading import ReadOptions, prepared, read, read_rows
-from merino.learn.request import (
-    METHODS,
-    SILENT,
-    Events,
-    LearnError,
-    LearnRequest,
-    Quiet,
-    Selection,
-    Settings,
-    Target,
-)
+from merino.learn.request import METHODS, SILENT, Events, LearnError, LearnRequest, Quiet, Selection, Settings, Target
 from merino.learn.rescoring import Rescore, RescoringStoppedError, searched_positions
 from tests.boards import playouts, records
 from tests.rows import SELFPLAY, few_games, labels_of, made_up_rows

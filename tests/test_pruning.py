@@ -262,8 +262,7 @@ def _extend(records, first, move, score, bound, beta, is_cut_node):
     tree.make_move(s, 0, first)
     s.root_depth, s.plies[1].is_cut_node = 10, is_cut_node
     store(s, 1, move, score, 0, DEPTH, bound, False)
-    score = singular_extension(s, 1, beta, DEPTH, probe(s, 1))
-    return score, s.plies[1].extension
+    return singular_extension(s, 1, beta, DEPTH, probe(s, 1)), s.plies[1].extension
 
 
 def extension(score: int, beta: int, bound: int = LOWER_BOUND, is_cut_node: bool = False) -> tuple[int, int]:

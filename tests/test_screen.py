@@ -47,8 +47,7 @@ def test_too_few_blocks_show_nothing():
 
 
 def test_the_table_begins_with_the_surest_gain():
-    compared = {f"n{number}": (0, 1) for number in range(4)}
-    rows = table(compared, made_up_blocks(400, 24)).splitlines()
+    rows = table({f"n{number}": (0, 1) for number in range(4)}, made_up_blocks(400, 24)).splitlines()
     assert rows[2].startswith("| `n0` | 0 | 1 | +") and rows[-1].startswith("| `n1` | 0 | 1 | -")
 
 

@@ -150,9 +150,7 @@ def test_the_threads_share_the_nodes_that_the_choice_of_a_move_has_left(nodes: l
         assert given == [max(1, min(limits) // threads)] * threads if limits else not given
 
 
-def test_alarms_are_cancelled_and_one_that_comes_late_ends_no_other_search(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_alarms_are_cancelled_and_one_that_comes_late_ends_no_other_search(monkeypatch: pytest.MonkeyPatch) -> None:
     alarms: list[Mock] = []
     monkeypatch.setattr(search_run, "call_after", lambda *_: alarms.append(Mock()) or alarms[-1])
     searcher, done = Searcher(hash_mb=1, evaluation=MaterialEvaluation()), list[object]()

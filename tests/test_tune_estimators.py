@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from merino.core.compiled.jit import in_python
-from merino.lab.tune.methods import (
-    METHODS,
-    after,
-    deviations,
-    estimate,
-    gain_over,
-    initial_state,
-    next_pair,
-)
+from merino.lab.tune.methods import METHODS, after, deviations, estimate, gain_over, initial_state, next_pair
 from merino.lab.tune.methods.adaptive import LEVELS, MAX_HANDICAP, PARABOLA, STEP_SHARES, STEPS, VAR_S, best_level
 from merino.lab.tune.parameters import TunedParameter, settings_for
 from merino.lab.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State

@@ -39,7 +39,7 @@ LINE = memory.record_dtype(
         ("by_mover", np.int32),  # whether it is for the side to move, not for White
         ("bad_result", np.int64),  # offset of the first that cannot be read, or -1
         ("bad_score", np.int64),
-    ],
+    ]
 )
 _BETWEEN, _IN_WORD, _OPENS, _IN_VALUE = 1, 2, 4, 8  # of words; what may come before a value; commas too belong to it
 _KINDS = np.full(256, _IN_WORD | _IN_VALUE, dtype=np.uint8)

@@ -40,7 +40,7 @@ GAME = memory.record_dtype(
         ("fault", np.int8),  # 0, or what is wrong with it
         ("fault_at", np.int64),  # offset of the word at fault
         ("position", np.int32),  # its starting position
-    ],
+    ]
 )
 MAX_GAME_BYTES = 1 << 25  # bytes; a text without one whole game in so many has none, or is not PGN
 NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION, IS_OVER = range(9)

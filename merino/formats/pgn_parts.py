@@ -164,8 +164,7 @@ def _parts(data, at, found):
 def parts_of(content: bytes, at: int) -> list[PgnPart]:
     """What stands in a text from `at` on, up to the result of a game."""
     data, found = np.frombuffer(content, dtype=np.uint8), np.zeros(64 + (len(content) - at) // 2, dtype=PART)
-    count = int(_parts(data, at, found))
-    return [PgnPart(*part) for part in found[:count].tolist()]
+    return [PgnPart(*part) for part in found[: int(_parts(data, at, found))].tolist()]
 
 
 @cache

@@ -100,10 +100,7 @@ CASES = (
         prints=True,
     ),
     Case(
-        f"gauntlet {_PLAYERS} --games 8 --nodes 40 {_MATCH}",
-        f"games.pgn {_PLAYERS}",
-        holds="run/1-2.json",
-        prints=True,
+        f"gauntlet {_PLAYERS} --games 8 --nodes 40 {_MATCH}", f"games.pgn {_PLAYERS}", holds="run/1-2.json", prints=True
     ),
     Case(
         f"round-robin {_PLAYERS} --games 6 --nodes 40 {_MATCH}",
@@ -120,21 +117,12 @@ CASES = (
     ),
     Case("annotate games.pgn --nodes 60 --out a.pgn", "games.pgn=few.pgn a.pgn=games.pgn", holds="a.pgn"),
     Case("points games.pgn --matrix m.txt --plot p.svg", "games.pgn m.txt=older-matrix.txt", prints=True),
-    Case(
-        "drill many.pgn --player Merino --most 3 --list --json",
-        "many.pgn",
-        holds="many.pgn.drill.json",
-        prints=True,
-    ),
+    Case("drill many.pgn --player Merino --most 3 --list --json", "many.pgn", holds="many.pgn.drill.json", prints=True),
     Case("account gen1 --positions p.bin --out a.json", "p.bin=positions.bin a.json=record.json"),
     Case("plot r.json --out drawn", "r.json=record.json"),
     Case("epd e.epd --nodes 2000", "e.epd=tests.epd", prints=True),
     Case(
-        "console",
-        "game.pgn=games.pgn",
-        "console: save",
-        changes="game.pgn",
-        say="sn 200\ne2e4\nsave game.pgn\nquit\n",
+        "console", "game.pgn=games.pgn", "console: save", changes="game.pgn", say="sn 200\ne2e4\nsave game.pgn\nquit\n"
     ),
     Case("warmup play", compiles=("fen._read",)),
     Case(

@@ -262,8 +262,7 @@ def hint(session: Session) -> None:
     """Show the move the engine would play for you."""
     session.require_running()
     result, _ = session.think(session.game.pace.limits(session.position.side))
-    best = san.san(session.position, session.require_best(result))
-    session.say(f"hint: {session.terminal.bold(best)}")
+    session.say(f"hint: {session.terminal.bold(san.san(session.position, session.require_best(result)))}")
 
 
 @command("resign", Section.PLAY, ends_game=True)

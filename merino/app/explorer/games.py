@@ -163,8 +163,7 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Data:
         raise RequestError(_no_text(text))
     if free and position is None and not begins:
         raise RequestError("the position on the board breaks the rules, so it has no moves")
-    start = Position() if begins or position is None else position.copy()
-    return _read("moves", _played(start, moves))
+    return _read("moves", _played(Position() if begins or position is None else position.copy(), moves))
 
 
 def _said_by(address: str) -> str:
@@ -281,11 +280,7 @@ def _said(score: int) -> Data:
 
 
 def _line(
-    source: GameSource,
-    parts: deque[PgnPart],
-    board: chess.Board,
-    depth: int,
-    faults: list[str | None],
+    source: GameSource, parts: deque[PgnPart], board: chess.Board, depth: int, faults: list[str | None]
 ) -> tuple[Data, list[Data]]:
     """The comment before a line of play, with its commands, and its moves from `board`, taken from the parts.
 

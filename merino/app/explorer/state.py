@@ -291,8 +291,7 @@ class GamesFile:
         while True:
             text = self.text(at, size)
             is_last = len(text) < size
-            goes_on = not is_last and size < pgn_games.MAX_GAME_BYTES
-            data, table, after = pgn_games.games_in(text, goes_on)
+            data, table, after = pgn_games.games_in(text, not is_last and size < pgn_games.MAX_GAME_BYTES)
             if is_last:
                 return GamesPiece(text, data, table, None, 1.0)
             if after:

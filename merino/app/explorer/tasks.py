@@ -34,7 +34,7 @@ from merino.study import annotated_files, annotation, judge, verdicts
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
-MAX_NODES, MAX_SCORE_NODES, MAX_MATCH_NODES = 10**9, 1_000_000, 100_000  # of searches, of learning, of moves
+MAX_NODES, MAX_MATCH_NODES = 10**9, 100_000  # of searches, of moves
 DEFAULT_NODES = 20_000  # in a game, without another limit
 FIRST_LOOK_MS, LAST_LOOK_MS = 250, 64_000  # of another engine, which is asked again for twice the time
 SIDES = ("new", "old")

@@ -284,8 +284,7 @@ class Position:
     def is_repetition(self, count: int = 3) -> bool:
         """Whether the present position has occurred `count` times."""
         whole_number("count", count, 1)
-        recent = self.keys[-1 - self.halfmove_clock :]
-        return recent.count(self.keys[-1]) >= count
+        return self.keys[-1 - self.halfmove_clock :].count(self.keys[-1]) >= count
 
     def outcome(self) -> Outcome | None:
         """How the game has ended, draws counted without a claim, or None while it goes on."""

@@ -119,8 +119,7 @@ class Watch:
                 self._line.wipe()
             elif self._line is not None and self._outermost is not None:
                 module = self._outermost.py_func.__module__.removeprefix("merino.")
-                what = module if self._to_come is None else "Merino"
-                self._line(f"Compiling {what}, once", self.share)
+                self._line(f"Compiling {module if self._to_come is None else 'Merino'}, once", self.share)
         except (OSError, ValueError):
             self.is_silent = True  # nobody reads it any more; go on compiling
 

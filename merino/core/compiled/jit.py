@@ -187,13 +187,7 @@ class CompiledEntry(Kernel):
 
 
 _LAYOUT, _IN_C = 0x503, 0x501  # of `flags.num`: contiguous in C or Fortran, aligned, writeable; a row is both
-_NUMBERS: dict[type, str] = {
-    bool: "boolean",
-    np.bool_: "boolean",
-    int: "int64",
-    np.int64: "int64",
-    float: "float64",
-}
+_NUMBERS: dict[type, str] = {bool: "boolean", np.bool_: "boolean", int: "int64", np.int64: "int64", float: "float64"}
 
 
 def _kind_of(value: Any) -> Any:

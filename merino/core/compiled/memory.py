@@ -56,8 +56,7 @@ def load_word(typing, address):
     """The uint64 at `address` (uint64), read atomically without ordering; never hoisted out of a loop."""
 
     def generate(context, builder, signature, args):
-        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        return builder.load_atomic(pointer, "monotonic", 8)
+        return builder.load_atomic(builder.inttoptr(args[0], ir.IntType(64).as_pointer()), "monotonic", 8)
 
     return types.uint64(types.uint64), generate
 

@@ -199,10 +199,7 @@ class Searcher:
         return results[0]
 
     def lines(
-        self,
-        position: Position | chess.Board | str,
-        limits: Limits | None = None,
-        **named: Unpack[NamedLimits],
+        self, position: Position | chess.Board | str, limits: Limits | None = None, **named: Unpack[NamedLimits]
     ) -> Iterator[Line]:
         """The lines of a search as they come; leaving the loop stops it. Raises as `search` does."""
         reports: SimpleQueue[Line | SearchResult] = SimpleQueue()
@@ -216,10 +213,7 @@ class Searcher:
             self.wait()
 
     async def search_async(
-        self,
-        position: Position | chess.Board | str,
-        limits: Limits | None = None,
-        **named: Unpack[NamedLimits],
+        self, position: Position | chess.Board | str, limits: Limits | None = None, **named: Unpack[NamedLimits]
     ) -> SearchResult:
         """Search as `search` does while other tasks run; cancelling it stops the search."""
         limits, loop = self._bounded(limits, named), asyncio.get_running_loop()

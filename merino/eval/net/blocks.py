@@ -260,10 +260,8 @@ _MAX_MOVES = np.array(MAX_MOVES)
 _EACH_GROUP = U64(sum(1 << views.LINES_OF_PAIRS * group for group in range(views.GROUPS)))
 MEMBERS = tuple(block.members for block in BLOCKS.values())
 NUMBERS = {name: number for number, name in enumerate(BLOCKS)}
-FACTS_OF, CHANGES_OF, _KINDS_OF = (
-    np.array([of(block) for block in BLOCKS.values()])
-    for of in (lambda block: block.facts, lambda block: block.changes, lambda block: len(block.numbers))
-)
+FACTS_OF = np.array([block.facts for block in BLOCKS.values()])
+_KINDS_OF = np.array([len(block.numbers) for block in BLOCKS.values()])
 _INDICES = np.array([np.resize(block.numbers, (views.GROUPS * views.LINES_OF_PAIRS, 64)) for block in BLOCKS.values()])
 
 

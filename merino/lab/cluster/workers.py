@@ -91,8 +91,7 @@ class Workers:
             self._compiling.discard(address)
             self._changed.notify_all()
         if was_ready:
-            verb = "is" if self.threads == 1 else "are"
-            threads = f"{counted(self.threads, 'thread')} {verb} left"
+            threads = f"{counted(self.threads, 'thread')} {'is' if self.threads == 1 else 'are'} left"
             left = threads if self.ready else "no worker is left, waiting for a new one"
             self._say(f"Worker {address} is gone; others repeat its unfinished work: {left}.")
 

@@ -313,8 +313,7 @@ class Trainer:
                 f"training diverged in epoch {self._epoch}: {fault}; try a rate below {settings.rate:g}"
             )
         if report:
-            speed = seen / max(1e-9, time.monotonic() - began)
-            report(self._state(self._error, 0, speed, is_epoch=True))
+            report(self._state(self._error, 0, seen / max(1e-9, time.monotonic() - began), is_epoch=True))
 
     def _error_apart(self, found: gradient.Gradient | gpu.GpuGradient, weights: np.ndarray) -> float:
         """The mean error of a net with these weights over the validation positions."""

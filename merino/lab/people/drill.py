@@ -147,8 +147,7 @@ def _candidates(
 
 def _losses(game: PlayerGame, scores: np.ndarray, k: float) -> np.ndarray:
     """The expected score that each move lost, float64[plies]; 0 for those of the opponent and of the opening."""
-    sign = 1 if game.colour == WHITE else -1
-    expected = choice.expected_scores(sign * scores.astype(np.float64), k)
+    expected = choice.expected_scores((1 if game.colour == WHITE else -1) * scores.astype(np.float64), k)
     own = game.own_plies()
     fair = own[expected[own] >= MIN_EXPECTED - _SCAN_LOSS]
     lost = np.zeros(len(game.moves))

@@ -132,5 +132,4 @@ def _studying(fields: Fields, state: ServerState, stop: channel.Stop) -> Iterato
 
 def _safe(name: str) -> str:
     """A name as part of that of a file."""
-    plain = _UNSAFE.sub("_", name).strip(".").encode()[:MAX_NAME_BYTES]
-    return plain.decode(errors="ignore") or "games"
+    return _UNSAFE.sub("_", name).strip(".").encode()[:MAX_NAME_BYTES].decode(errors="ignore") or "games"

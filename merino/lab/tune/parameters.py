@@ -177,8 +177,7 @@ def spsa_step(total_elo: float, size: int, pairs: int, elo_at_c: float, tau: flo
     step r is total_elo * exp(-g r) + size * r * tau^2 / (8 beta), g being `decay`.
     """
     decay = 2 * 4 * MEAN_STEP * BETA * pairs * elo_at_c
-    worth = 8 * BETA * decay * total_elo / (size * tau**2)
-    return math.log(max(MIN_WORTH, worth)) / decay
+    return math.log(max(MIN_WORTH, 8 * BETA * decay * total_elo / (size * tau**2))) / decay
 
 
 def loss_left(pairs: float, start_losses: np.ndarray, losses_at_c: np.ndarray, tau: float) -> float:

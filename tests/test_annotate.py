@@ -249,8 +249,8 @@ def fixed_analyser(scores: dict[str, int], calls: list[str], stop_after: int = 1
         if len(calls) > stop_after:
             raise KeyboardInterrupt
         made = [position.uci(move) for move in position.moves]
-        known = [made.index(name) for name in made[1::-1] if name in scores]
-        found = (-1) ** (len(made) - 1 - known[0]) * scores[made[known[0]]] if known else 0
+        known = [index for index, name in enumerate(made[:2]) if name in scores]
+        found = (-1) ** (len(made) - 1 - known[-1]) * scores[made[known[-1]]] if known else 0
         found = found if made else scores.get("", 0)
         best = (*limits.search_moves, *position.legal_moves)[0]
         return [Line(1, 1, 1, Score(found), "", 1, 1, 0, 1, (best,))]

@@ -189,8 +189,8 @@ class Prover:
         targets = tactics.attacked(course.boards[1], course.made[0].to_square)
         named = [(board, square) for square in (course.made[0].from_square, *targets)]
         does = f"{does} and " if (does := tactics.deeds(board, course.made)) else ""
-        kind, by = "reply" if is_reply else "move", f"{(score - second.score) / 100:.2f}"
-        by = f"is the only {kind} that does not lose" if holds else f"is better than any other {kind} by {by}"
+        kind, ahead = "reply" if is_reply else "move", f"{(score - second.score) / 100:.2f}"
+        by = f"is the only {kind} that does not lose" if holds else f"is better than any other {kind} by {ahead}"
         said = f"{whole.boards[0].san(whole.made[0])} allows {course.opening}, which" if is_reply else course.opening
         seen, other = (second.score, score), (course.start.uci(second.pv[0]),)
         text = f"{said} {does}{by}"

@@ -86,7 +86,8 @@ def second_threat(board: chess.Board) -> int:
     side = board.turn
     targets = chess.SquareSet(board.occupied_co[side] & ~board.kings)
     threats = sorted((exchange(board, square, not side) for square in targets), reverse=True)
-    return (threats[not board.is_check() :] or [0])[0]
+    saved = 0 if board.is_check() else 1
+    return (threats[saved:] or [0])[0]
 
 
 def can_promote(board: chess.Board) -> bool:

@@ -49,7 +49,8 @@ class OptionField(NamedTuple):
     @property
     def flag(self) -> str:
         """Its name on the command line."""
-        return self.option.flag or f"--{'no-' * (self.default is True)}{self.name.replace('_', '-')}"
+        off = "no-" if self.default is True else ""
+        return self.option.flag or f"--{off}{self.name.replace('_', '-')}"
 
     @property
     def help(self) -> str:
